@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* The `baton` command: finds the subcommand and hands over to it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+
+static const struct cmd *const commands[] = {
+    NULL,
+};
+
+static void list(FILE *to, const struct cmd *const *subs)
+{
+    for (; *subs; subs++)
+        fprintf(to, "  %-10s %s\n", (*subs)->name, (*subs)->summary);
+}
+
+static void usage(FILE *to, const struct cmd *const *subs, const char *prefix)
+{
+    fprintf(to, "Usage: %s COMMAND [OPTION...]\n\nCommands:\n", prefix);
+    list(to, subs);
+    fprintf(to, "\n%s help COMMAND tells the options of one command.\n", prefix);
+}
+
+static const struct cmd *find(const struct cmd *const *subs, const char *name)
+{
+    for (; *subs; subs++)
+        if (!strcmp((*subs)->name, name))
+            return *subs;
+    return NULL;
+}
+
+static int help(const struct cmd *const *subs, const char *prefix, int argc, char **argv)
+{
+    if (argc < 1) {
+        usage(stdout, subs, prefix);
+        return CMD_OK;
+    }
+    const struct cmd *c = find(subs, argv[0]);
+    if (!c) {
+        fprintf(stderr, "%s: no command \"%s\"; there is:\n", prefix, argv[0]);
+        list(stderr, subs);
+        return CMD_USAGE;
+    }
+    char name[128];
+    snprintf(name, sizeof(name), "%s %s", prefix, c->name);
+    if (c->sub)
+        return help(c->sub, name, argc - 1, argv + 1);
+    argp_help(c->argp, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK, name);
+    return CMD_OK;
+}
+
+int cmd_dispatch(const struct cmd *const *subs, const char *prefix, int argc, char **argv)
+{
+    if (argc < 2) {
+        usage(stderr, subs, prefix);
+        return CMD_USAGE;
+    }
+    const char *name = argv[1];
+    if (!strcmp(name, "--help") || !strcmp(name, "-h")) {
+        usage(stdout, subs, prefix);
+        return CMD_OK;
+    }
+    if (!strcmp(name, "help"))
+        return help(subs, prefix, argc - 2, argv + 2);
+    const struct cmd *c = find(subs, name);
+    if (!c) {
+        fprintf(stderr, "%s: no command \"%s\"; there is:\n", prefix, name);
+        list(stderr, subs);
+        return CMD_USAGE;
+    }
+    char full[128];
+    snprintf(full, sizeof(full), "%s %s", prefix, c->name);
+    if (c->sub)
+        return cmd_dispatch(c->sub, full, argc - 1, argv + 1);
+    argv[1] = full;
+    return c->run(c, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    argp_err_exit_status = CMD_USAGE;
+    if (argc == 2 && !strcmp(argv[1], "--version")) {
+        puts("baton " BATON_VERSION);
+        return CMD_OK;
+    }
+    return cmd_dispatch(commands, "baton", argc, argv);
+}
