@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Locks in far memory, of several kinds behind one interface.
+ *
+ * A lock table holds K locks of one kind in one segment of a host node, under a name. A thread
+ * opens the table on its node, picks a lock by index, and passes an endpoint and a waiter (one per
+ * lock that it holds).
+ *
+ *     struct baton_table *table;                      // on every node
+ *     baton_table_open(ep, "accounts", BATON_NEVER, &table);
+ *     struct baton_lock lock;
+ *     baton_table_lock(table, 17, &lock);
+ *     struct baton_waiter *waiter;                    // one per lock held at a time
+ *     baton_waiter_open(ep, &waiter);
+ *     if (!baton_lock_acquire(&lock, ep, waiter)) {
+ *         ...
+ *         baton_lock_release(&lock, ep, waiter);
+ *     }
+ *
+ * WHAT RELEASE COVERS (every kind here): all that the holder did towards the lock's host node, by
+ * CPU or by NIC, is visible to the next holder. Operations towards other nodes are not, unless the
+ * holder calls baton_gfence for them before the release.
+ *
+ * LOCAL AND REMOTE. A thread on the host node is local. ts, ticket and mcs send local threads
+ * through the NIC too, because a NIC's and a CPU's read-modify-writes of one word are not atomic
+ * against each other; alock, farlock, farlock-g and merge exist to avoid that.
+ *
+ * DEATH. When a node that has the table open dies, or an acquire fails after it has taken its place
+ * in the queue, calls in progress return -EOWNERDEAD and later ones -ENOTRECOVERABLE until one
+ * survivor calls baton_table_reinit. Nothing is repaired before that: data that the dead holder was
+ * changing may be half done. When the host dies the table is gone (-EHOSTDOWN). An orderly
+ * baton_table_close is not a death.
+ *
+ * ERRORS of all calls that reach the fabric: those of baton_wait. An acquire that returns an error
+ * does not hold the lock. A release that returns one has released it all the same, and what it
+ * covers is in doubt.
+ */
+#ifndef BATON_LOCK_H
+#define BATON_LOCK_H
+
+#include <baton/fabric.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct baton_lock;
+struct baton_table;
+struct baton_waiter;
+
+/* ---- Kinds
+ * ----------------------------------------------------------------------------------------------*/
+
+enum baton_lock_caps {
+    BATON_LOCK_TRY = 1, /* try exists; if the lock looks free it commits and may wait for a racer */
+    BATON_LOCK_TRY_EXACT = 2, /* a failed try changes no byte */
+    BATON_LOCK_DEADLINE = 4,  /* acquire_until exists */
+    BATON_LOCK_FCFS = 8,      /* served in the order in which doorways end (baton_doorway) */
+    BATON_LOCK_TOKEN = 16     /* the waiter's token is a fencing token */
+};
+
+/* A parameter of a kind: "alock.budget_local". Fixed when the table is made, kept in its header. */
+struct baton_lock_param {
+    const char *name; /* without the kind: "budget_local" */
+    uint64_t standard;
+    uint64_t least;
+    uint64_t most;
+    bool on_off; /* written and read as "on" and "off" */
+};
+
+#define BATON_LOCK_PARAMS_MAX 4
+
+/*
+ * A kind of lock. Users may plug in their own: fill one in (examples/own_lock.c) and
+ * baton_lock_register it. All calls go through the fabric contract only, wait through baton_await
+ * and baton_relax only, and keep everything that they write in the lock's line, the waiter and the
+ * stack.
+ */
+struct baton_lock_ops {
+    size_t size; /* sizeof(struct baton_lock_ops) */
+    const char *name;
+    const char *summary;
+    unsigned caps;
+
+    /* Parameters, ended by a null name; null: none. */
+    const struct baton_lock_param *params;
+
+    /* Bytes of one lock: a multiple of 64. Null: 64. */
+    size_t (*line_bytes)(const uint64_t *params);
+
+    /* Declares the words of one lock; offsets from its start, stride ignored. Returns how many (<=
+     * max). */
+    unsigned (*words)(const uint64_t *params, struct baton_words *out, unsigned max);
+
+    /* Makes zeroed words a free lock whose next ticket is `first` (kinds without tickets ignore
+     * it). */
+    void (*init)(const uint64_t *params, uint64_t *words, uint64_t first);
+
+    /*
+     * `wait` is begun and carries the deadline. After its place in the queue is taken (it could not
+     * just go away any more), acquire sets waiter->committed; the caller handles everything that
+     * follows from that.
+     */
+    int (*acquire)(const struct baton_lock *lock, struct baton_ep *ep, struct baton_waiter *waiter,
+                   struct baton_wait *wait);
+    int (*try_acquire)(const struct baton_lock *lock, struct baton_ep *ep,
+                       struct baton_waiter *waiter, struct baton_wait *wait);
+    int (*release)(const struct baton_lock *lock, struct baton_ep *ep, struct baton_waiter *waiter);
+};
+
+/* The kind of that name, or null. The kinds of this library are always there. */
+const struct baton_lock_ops *baton_lock_kind(const char *name);
+const struct baton_lock_ops *const *baton_lock_kinds(void); /* all, ended by null */
+
+/* Adds a kind for this process; it must stay valid. -EEXIST, -EINVAL (incomplete), -ENOMEM. */
+int baton_lock_register(const struct baton_lock_ops *ops);
+
+/* Parses "budget_local=7" for a kind into params; -EINVAL with what is possible in the error
+ * detail. */
+int baton_lock_param_set(const struct baton_lock_ops *ops, uint64_t *params, const char *setting);
+void baton_lock_param_defaults(const struct baton_lock_ops *ops, uint64_t *params);
+
+/* ---- Tables
+ * ---------------------------------------------------------------------------------------------*/
+
+struct baton_table_opts {
+    size_t size;            /* sizeof(struct baton_table_opts) */
+    const char *kind;       /* "merge" */
+    uint64_t count;         /* K >= 1 */
+    const uint64_t *params; /* BATON_LOCK_PARAMS_MAX values, or null: the standard ones */
+    uint64_t first_ticket;  /* where tickets start; a test's way to a wrap. Normally 0 */
+};
+
+/* Makes a table on the endpoint's node and publishes it. It lives until its maker closes it. */
+int baton_table_create(struct baton_ep *ep, const char *name, const struct baton_table_opts *opts,
+                       struct baton_table **out);
+
+/* Opens a table by name, waiting for it until the deadline (0: looks once). One handle serves a
+ * whole node. */
+int baton_table_open(struct baton_ep *ep, const char *name, uint64_t deadline_ns,
+                     struct baton_table **out);
+
+/* Orderly detach. Nobody of this node may hold or wait for a lock of the table. The maker's call
+ * ends it. */
+int baton_table_close(struct baton_ep *ep, struct baton_table *table);
+
+/*
+ * After a death: makes all locks of the table free again and the table usable, for everybody. One
+ * survivor wins (an rcas decides), the others get -EAGAIN and find the table usable soon after. The
+ * caller must know that no survivor still believes to hold a lock of it: calls in progress have
+ * returned -EOWNERDEAD, holders have been told by other means. 0 also when there was nothing to do.
+ */
+int baton_table_reinit(struct baton_ep *ep, struct baton_table *table);
+
+const struct baton_lock_ops *baton_table_kind(const struct baton_table *table);
+uint64_t baton_table_count(const struct baton_table *table);
+unsigned baton_table_host(const struct baton_table *table);
+const uint64_t *baton_table_params(const struct baton_table *table);
+
+/* ---- Locks and waiters
+ * ----------------------------------------------------------------------------------*/
+
+/* A handle: cheap, copied freely, never changes. Fields are for the kinds. */
+struct baton_lock {
+    const struct baton_lock_ops *ops;
+    struct baton_table *table;
+    const uint64_t *params;
+    baton_gptr line;        /* the lock's words on the host */
+    uint64_t *local;        /* the same by CPU on the host node, else null */
+    const uint64_t *deaths; /* private */
+    uint64_t deaths_seen;   /* private */
+    uint16_t host;
+};
+
+/* -ERANGE: no lock of that index. */
+int baton_table_lock(struct baton_table *table, uint64_t index, struct baton_lock *out);
+
+/*
+ * One thread's part in one lock, in its node's arena. `word` may be written by others, remotely;
+ * the rest is the owner's. May be used again as soon as release has returned, for any lock of any
+ * kind.
+ */
+#define BATON_WAITER_WORDS 8
+struct baton_waiter {
+    uint64_t word[BATON_WAITER_WORDS]; /* on a cache line of its own */
+    uint64_t
+        result[BATON_WAITER_WORDS]; /* where gets, rcas and rfaa of the kinds put what they fetch */
+    uint64_t own[BATON_WAITER_WORDS]; /* the kind's memory from acquire to release; hints across */
+    uint64_t token;                   /* see baton_lock_token */
+    baton_gptr self;                  /* address of `word` */
+    uint32_t committed;
+    uint32_t held;
+    void (*doorway)(void *arg, struct baton_ep *ep, struct baton_waiter *waiter);
+    void *doorway_arg;
+    uint64_t pad[3];
+};
+
+int baton_waiter_open(struct baton_ep *ep,
+                      struct baton_waiter **out); /* -ENOMEM: the arena is full */
+void baton_waiter_close(struct baton_ep *ep, struct baton_waiter *waiter);
+
+int baton_lock_acquire(const struct baton_lock *lock, struct baton_ep *ep,
+                       struct baton_waiter *waiter);
+
+/* -EBUSY: held or queued for. -EOPNOTSUPP: this kind has no try. */
+int baton_lock_try(const struct baton_lock *lock, struct baton_ep *ep, struct baton_waiter *waiter);
+
+/* -ETIMEDOUT. -EOPNOTSUPP: this kind can not give up its place in the queue. */
+int baton_lock_acquire_until(const struct baton_lock *lock, struct baton_ep *ep,
+                             struct baton_waiter *waiter, uint64_t deadline_ns);
+
+/* May queue a put that rings before it returns; waits for nobody unless the kind's header says so.
+ */
+int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
+                       struct baton_waiter *waiter);
+
+/*
+ * The fencing token of the lock just acquired: greater than that of every earlier holder of this
+ * lock since the table was made or reinitialised. 0 where the kind has none.
+ */
+BATON_INLINE uint64_t baton_lock_token(const struct baton_waiter *waiter)
+{
+    return waiter->token;
+}
+
+/* A kind calls this where its doorway ends: from here on, who starts later is served later (if
+ * FCFS). */
+BATON_INLINE void baton_doorway(struct baton_ep *ep, struct baton_waiter *waiter)
+{
+    if (__builtin_expect(waiter->doorway != 0, 0))
+        waiter->doorway(waiter->doorway_arg, ep, waiter);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
