@@ -25,7 +25,7 @@ BEGIN {
     split(part[1], path, "/")
     folder = path[1] == "src" ? path[2] : path[1]
     n = split(line, piece, "/")
-    if (n < 2)
+    if (n < 2 || folder ~ /\./) # a file of src/ itself stands above all folders
         next
     target = piece[1]
     if (target == "baton") {

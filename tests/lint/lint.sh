@@ -77,7 +77,7 @@ atomics() {
 locks() {
     code src/lock |
         words "not from the contract" \
-            '(usleep|nanosleep|clock_nanosleep|sched_yield|pthread_yield|clock_gettime|gettimeofday|time|rand|random|rand_r|malloc|calloc|realloc)[ \t]*\('
+            'baton_(word|fence|cpu)_[a-z_]+[ \t]*\(|(usleep|nanosleep|clock_nanosleep|sched_yield|pthread_yield|clock_gettime|gettimeofday|time|rand|random|rand_r|malloc|calloc|realloc)[ \t]*\('
 }
 
 waits() {

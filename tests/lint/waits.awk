@@ -50,7 +50,7 @@ function statement(pos) { # just behind the statement at `pos`
 }
 function judge(from, to,    loop, i) {
     loop = substr(text, from, to - from)
-    if (loop !~ /baton_(load|get)[A-Za-z0-9_]*[ \t\n]*\(/ ||
+    if (loop !~ /baton_(ep_|word_)?(load|get|peek)[A-Za-z0-9_]*[ \t\n]*\(/ ||
         loop ~ /baton_(await|relax|rcas|cas)[A-Za-z0-9_]*[ \t\n]*\(/)
         return
     for (i = lines; at[i] > from; i--)
