@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a fabric ("world") implements, and what the contract's common part does for it.
+ *
+ * The common part (endpoint.c) checks arguments, gathers chains, keeps work ids, sticky errors,
+ * what is settled and the counters, and finds out whether a local operand is known memory. A world
+ * executes operations, provides memory, names, time and blocking. Two tables, because wrappers
+ * (tracing, faults) replace only the second:
+ *
+ *     struct baton_world_ops    clusters, nodes, segments, names       one per fabric
+ *     struct baton_ep_ops       everything that an endpoint does       a stack of layers per
+ * endpoint
+ *
+ * The first field of each table is its size, so that a table compiled against an older header is
+ * known to lack the later calls; a missing call is -ENOSYS.
+ */
+#ifndef BATON_FABRIC_WORLD_H
+#define BATON_FABRIC_WORLD_H
+
+#include <pthread.h>
+
+#include <baton/fabric.h>
+
+/* ---- Operations as the worlds get them
+ * ------------------------------------------------------------------*/
+
+enum baton_op_flags {
+    BATON_OPF_ORDER = 1,  /* a baton_order (or rfence) stands before this one, towards its node */
+    BATON_OPF_RFENCE = 2, /* a baton_rfence stands before this one */
+    BATON_OPF_INLINE = 4, /* put: the source is `value`, not `local` */
+    BATON_OPF_MASKED = 8  /* rcas: masks in cmask, smask; rfaa: boundary in cmask */
+};
+
+struct baton_op {
+    uint8_t kind; /* enum baton_op_kind */
+    uint8_t flags;
+    baton_wid id;
+    uint16_t node;
+    uint32_t bytes;
+    baton_gptr remote;
+    void *local;    /* put: source; others: where the result goes */
+    uint64_t value; /* put: inline source; rfaa: addend; rcas: desired */
+    uint64_t expected;
+    uint64_t cmask, smask;
+    uint64_t seq; /* rises per (endpoint, node); even */
+};
+
+/* ---- Layers of an endpoint
+ * ------------------------------------------------------------------------------*/
+
+struct baton_epx;
+struct baton_layer;
+
+struct baton_ep_ops {
+    size_t size;
+
+    /* Takes n operations (at most BATON_CHAIN_MAX), each of which will be given to baton_op_done
+     * once. */
+    void (*ring)(struct baton_layer *, struct baton_epx *, const struct baton_op *ops, unsigned n);
+
+    /* Progress for this endpoint: blocks until at least one outstanding operation is done. */
+    void (*advance)(struct baton_layer *, struct baton_epx *);
+
+    /* An outstanding queue pair towards `node` is made new. Nothing is outstanding on it. */
+    int (*reset)(struct baton_layer *, struct baton_epx *, unsigned node);
+
+    uint64_t (*load)(struct baton_layer *, struct baton_epx *, const uint64_t *word);
+    void (*store)(struct baton_layer *, struct baton_epx *, uint64_t *word, uint64_t value);
+    uint64_t (*swap)(struct baton_layer *, struct baton_epx *, uint64_t *word, uint64_t value);
+    uint64_t (*cas)(struct baton_layer *, struct baton_epx *, uint64_t *word, uint64_t expected,
+                    uint64_t desired);
+    uint64_t (*faa)(struct baton_layer *, struct baton_epx *, uint64_t *word, uint64_t add);
+    void (*mfence)(struct baton_layer *, struct baton_epx *);
+
+    uint64_t (*now)(struct baton_layer *, struct baton_epx *);
+    void (*delay)(struct baton_layer *, struct baton_epx *, uint64_t ns);
+    int (*await)(struct baton_layer *, struct baton_epx *, const struct baton_cond *, unsigned n,
+                 struct baton_wait *);
+    int (*relax)(struct baton_layer *, struct baton_epx *, struct baton_wait *);
+
+    /* A wrapper that sees every call of the common part, for its words: "wait 3". May be null. */
+    void (*note)(struct baton_layer *, struct baton_epx *, const char *what, uint64_t value,
+                 int rc);
+
+    /* The endpoint closes: frees the layer's state. May be null. */
+    void (*fini)(struct baton_layer *, struct baton_epx *);
+};
+
+struct baton_layer {
+    const struct baton_ep_ops *ops;
+    struct baton_layer *inner; /* null for the world's own */
+    void *state;
+};
+
+/* ---- Endpoints
+ * ------------------------------------------------------------------------------------------*/
+
+/* Work ids in use: 0 .. 63 for programs, 256 for the library. */
+#define BATON_IDS (BATON_WID_USER_MAX + 1 + 256)
+
+struct baton_epx_id {
+    uint64_t stamp; /* round in which the last operation with this id was rung */
+    uint64_t proof; /* the operations below this number, towards `node`, are complete once waited */
+    uint32_t pending; /* rung, not done */
+    uint32_t open;    /* posted, not rung */
+    uint32_t fetches; /* done or not, but not waited for */
+    uint16_t node;
+    uint16_t mixed; /* several nodes: proves nothing */
+    int rc;         /* first error that no wait has reported */
+};
+
+struct baton_epx_peer {
+    uint64_t seq;   /* the next operation's number */
+    uint64_t fence; /* what is below stands before the last order, rfence */
+    uint32_t pending;
+    uint8_t flags; /* BATON_OPF_ORDER, _RFENCE for the next operation */
+    int broken;    /* 0, or the error that broke the queue pair */
+    int rc;        /* of operations without id, not reported yet */
+};
+
+/* An endpoint in full. `pub` is what programs hold, and its address is the endpoint's. */
+struct baton_epx {
+    struct baton_ep pub;
+    struct baton_layer *top;
+    struct baton_layer world;
+    struct baton_node *nodep;
+    unsigned nodes;
+    bool chain_order, masked;
+    struct baton_epx_peer *peers;
+    struct baton_epx_id ids[BATON_IDS];
+    uint64_t round;     /* c of the contract; starts at 1 */
+    uint64_t any_stamp; /* round in which anything was last rung */
+    uint64_t pending;   /* rung, not done, all ids */
+    int post_rc;        /* error at post, not reported yet */
+    unsigned chain_n;
+    struct baton_op chain[BATON_CHAIN_MAX];
+    uint64_t *scratch; /* arena: results of gfence and of emulated operations */
+    struct baton_stats stats;
+    struct baton_ep_fault fault;
+};
+
+BATON_INLINE struct baton_epx *baton_epx(struct baton_ep *ep)
+{
+    return (struct baton_epx *)ep;
+}
+
+/*
+ * A world says that an operation is done. `wrote`: it was a rcas that replaced. `text`: the cause
+ * in words, may be null. The first failure on a queue pair breaks it; the world then ends the rest
+ * with -ECANCELED.
+ */
+void baton_op_done(struct baton_epx *ep, const struct baton_op *op, int rc, bool wrote,
+                   const char *text);
+
+/* ---- Memory of a node
+ * -----------------------------------------------------------------------------------
+ *
+ * Kept by the common part for the nodes of this process. Segment 0 is the arena.
+ */
+struct baton_segment {
+    uint64_t base; /* offset in the node's space; 0: unused slot */
+    uint64_t bytes;
+    char *memory;
+    unsigned rights;
+    struct baton_words *words;
+    unsigned words_count;
+    void *world; /* the world's own */
+};
+
+struct baton_arena_block;
+
+struct baton_node {
+    struct baton_cluster *cluster;
+    unsigned index;
+    uint64_t deaths; /* deaths noticed so far; written by the world (baton_word_store), read
+                        everywhere */
+    unsigned endpoints;
+    pthread_mutex_t lock; /* segments, arena */
+    uint64_t next_base;
+    struct baton_segment segments[BATON_SEGMENTS_MAX];
+    struct baton_arena_block *arena_free;
+    void *world;
+};
+
+#define BATON_PAGE 4096u
+
+/*
+ * Where a gfence's get goes: a word of the page that is never memory, which every world lets
+ * everybody get (it maps it to some word that the node exports; the value does not matter).
+ */
+BATON_INLINE baton_gptr baton_gfence_word(unsigned node)
+{
+    return baton_gptr_make(node, 8);
+}
+
+/* The segment of this node that holds [offset, offset + bytes), or null; *rc then says what is
+ * wrong. */
+const struct baton_segment *baton_segment_find(const struct baton_node *node, uint64_t offset,
+                                               uint64_t bytes, int *rc);
+
+/* ---- Clusters
+ * -------------------------------------------------------------------------------------------*/
+
+struct baton_world_ops {
+    size_t size;
+    const char *name;
+    const char *(*unavailable)(void); /* null result: usable here; a missing call: always */
+
+    /*
+     * Fills cluster->nodes, caps, world, and for every local node calls baton_cluster_add_node once
+     * the number is known. On failure leaves nothing behind.
+     */
+    int (*open)(struct baton_cluster *cluster, const struct baton_cluster_opts *opts);
+    void (*close)(struct baton_cluster *cluster);
+    enum baton_node_state (*node_state)(struct baton_cluster *cluster, unsigned index);
+
+    /* Memory for a segment whose base, bytes and rights are set (slot `slot` of the node); zeroed.
+     */
+    int (*segment_create)(struct baton_node *node, unsigned slot, struct baton_segment *segment);
+    void (*segment_destroy)(struct baton_node *node, unsigned slot, struct baton_segment *segment);
+
+    int (*name_publish)(struct baton_node *node, const char *name, baton_gptr at);
+    int (*name_withdraw)(struct baton_node *node, const char *name);
+    int (*name_find)(struct baton_node *node, const char *name, baton_gptr *at); /* -ENOENT */
+
+    int (*ep_open)(struct baton_epx *ep); /* sets ep->world.ops, .state and pub.native */
+    void (*ep_close)(struct baton_epx *ep);
+
+    /* Teams; null: one pthread per thread (baton_run_threads). */
+    int (*run)(struct baton_cluster *cluster, const struct baton_team *teams, unsigned count);
+};
+
+struct baton_cluster {
+    const struct baton_world_ops *ops;
+    unsigned nodes;
+    unsigned local_count;
+    struct baton_node **local; /* by number; null where this process is not that node */
+    unsigned first;            /* lowest local number */
+    struct baton_caps caps;
+    size_t arena_bytes;
+    void *world;
+};
+
+/* Makes the common part of a local node: locks, tables. The arena follows in baton_cluster_open. */
+struct baton_node *baton_cluster_add_node(struct baton_cluster *cluster, unsigned index);
+
+/* All worlds of this build, ended by null. */
+extern const struct baton_world_ops *const baton_worlds[];
+
+extern const struct baton_world_ops baton_world_shm;
+extern const struct baton_world_ops baton_world_step;
+
+/* ---- For worlds whose threads are real
+ * ------------------------------------------------------------------*/
+
+uint64_t baton_native_now(struct baton_layer *, struct baton_epx *);
+void baton_native_delay(struct baton_layer *, struct baton_epx *, uint64_t ns);
+int baton_native_await(struct baton_layer *, struct baton_epx *, const struct baton_cond *,
+                       unsigned n, struct baton_wait *);
+int baton_native_relax(struct baton_layer *, struct baton_epx *, struct baton_wait *);
+uint64_t baton_native_load(struct baton_layer *, struct baton_epx *, const uint64_t *word);
+void baton_native_store(struct baton_layer *, struct baton_epx *, uint64_t *word, uint64_t value);
+uint64_t baton_native_swap(struct baton_layer *, struct baton_epx *, uint64_t *word,
+                           uint64_t value);
+uint64_t baton_native_cas(struct baton_layer *, struct baton_epx *, uint64_t *word,
+                          uint64_t expected, uint64_t desired);
+uint64_t baton_native_faa(struct baton_layer *, struct baton_epx *, uint64_t *word, uint64_t add);
+void baton_native_mfence(struct baton_layer *, struct baton_epx *);
+int baton_run_threads(struct baton_cluster *cluster, const struct baton_team *teams,
+                      unsigned count);
+
+/*
+ * Whether a wait may go on: 0, -EOWNERDEAD or the error that kept it from looking. Rings nothing
+ * and keeps the caller's chain and counters as they are. Worlds call it rarely.
+ */
+int baton_group_check(struct baton_epx *ep, struct baton_wait *wait);
+
+/* ---- Details of errors
+ * ----------------------------------------------------------------------------------*/
+
+/* Keeps the words for baton_error_detail and returns rc. */
+int baton_fail(int rc, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif
