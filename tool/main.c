@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "litmus.h"
 
 static const struct cmd *const commands[] = {
+    &litmus_cmd,
     NULL,
 };
 

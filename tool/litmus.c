@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* `baton litmus`: what the memory model says of small programs. */
+#include "litmus.h"
+
+#include <stddef.h>
+
+static const struct cmd *const subs[] = {
+    &litmus_gen_cmd,
+    NULL,
+};
+
+const struct cmd litmus_cmd = {
+    .name = "litmus",
+    .summary = "what may an RDMA program do: check, format and generate litmus tests",
+    .sub = subs,
+};
