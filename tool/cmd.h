@@ -22,4 +22,7 @@ struct cmd {
 /* Runs argv[1] from the table `subs`; says what exists when there is no such name, and returns 2. */
 int cmd_dispatch(const struct cmd *const *subs, const char *prefix, int argc, char **argv);
 
+/* Prints the completion script of `shell` for all commands of the table. */
+int cmd_completion(const struct cmd *const *subs, const char *shell);
+
 #endif

@@ -87,5 +87,7 @@ int main(int argc, char **argv)
         puts("baton " BATON_VERSION);
         return CMD_OK;
     }
+    if (argc == 3 && !strcmp(argv[1], "--completion"))
+        return cmd_completion(commands, argv[2]);
     return cmd_dispatch(commands, "baton", argc, argv);
 }
