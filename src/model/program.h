@@ -80,12 +80,13 @@ enum baton_op_kind {
     BATON_OP_MFENCE, /* mfence */
     BATON_OP_ASSUME, /* assume a == b: an execution where it does not hold is no execution */
     /* NIC; `loc` is the remote location, `local` the one on the thread's node */
-    BATON_OP_PUT,    /* put loc, local #id; a constant put has local = -1 and the value a */
-    BATON_OP_GET,    /* get local, loc #id */
-    BATON_OP_RCAS,   /* rcas local, loc, a, b #id */
-    BATON_OP_RFAA,   /* rfaa local, loc, a #id */
-    BATON_OP_WAIT,   /* wait id */
-    BATON_OP_POLL,   /* poll node */
+    BATON_OP_PUT,  /* put loc, local #id; a constant put has local = -1 and the value a */
+    BATON_OP_GET,  /* get local, loc #id; lowered loops give the value a that ends them, see lower.c
+                    */
+    BATON_OP_RCAS, /* rcas local, loc, a, b #id */
+    BATON_OP_RFAA, /* rfaa local, loc, a #id */
+    BATON_OP_WAIT, /* wait id */
+    BATON_OP_POLL, /* poll node */
     BATON_OP_RFENCE, /* rfence node */
     BATON_OP_GFENCE, /* gfence nodes */
     /* libraries */
