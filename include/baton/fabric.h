@@ -6,48 +6,56 @@
  * nothing else than what is declared here, and neither should a program that wants to be explored
  * or simulated.
  *
- *     cluster   N numbered nodes that know each other; a process is one node (or several, on one
- * machine) segment   memory that a node exports: 8-byte words, addressed by a baton_gptr from
- * anywhere endpoint  one thread's way to all nodes. Everything below that touches memory or waits
- * takes one.
+ *     cluster    N numbered nodes that know each other; a process is one of them, or several
+ *     segment    memory that a node exports: 8-byte words that anybody addresses by a baton_gptr
+ *     endpoint   one thread's way to all nodes; whatever touches memory or waits takes one
  *
  * ORDER. Remote operations are executed by a NIC, independently of the thread that posted them.
- * Posts gather in a chain; a wait, fence, await, relax, flush or the 16th post rings the doorbell.
- * Between two operations of one endpoint towards one node (X posted before Y):
+ * Posts gather in a chain; flush, wait, wait_all, gfence, settle (if it must), await, relax, close
+ * and the 16th operation ring its doorbell; order and rfence do not. Between two operations of one
+ * endpoint towards one node, X posted before Y:
  *
- *     X \ Y      put      get      rcas/rfaa
- *     put        order    order    order          "order": Y takes effect after X if the fabric has
- * the get        rfence   rfence   rfence                  capability chain_order, or baton_order
- * stands rcas/rfaa  order    order    order                   between them. Write the baton_order:
- * it is free where it is not needed. "rfence": only behind a baton_rfence (or a wait for X).
+ *     X \ Y        put       get       rcas/rfaa
+ *     put          order     order     order
+ *     get          rfence    rfence    rfence
+ *     rcas/rfaa    order     order     order
+ *
+ *     order    Y takes effect after X where the fabric has the capability chain_order, or where a
+ *              baton_order stands between them. Write the baton_order: it is free where it is not
+ *              needed.
+ *     rfence   Y takes effect after X has read only if a baton_rfence stands between them (or a
+ *              wait for X).
+ *
  * Operations towards different nodes are never ordered, except through a wait. A CPU store before a
  * post is visible to what was posted; a CPU access after a post is not ordered after it, except
- * through a wait.
+ * through a wait. What an operation fetches is an operand of a later post only after a wait.
  *
- *     wait on put       the source may be reused and the peer has accepted it. It may not be
- * visible yet. wait on get       the value is there. wait on rcas/rfaa the old value is there; the
- * new one may not be visible to the host's CPU yet. gfence            everything that this endpoint
- * did towards those nodes is complete and visible. settled           a waited get, rfaa or rcas (a
- * failed one too) proves earlier puts, rfaa and rcas of that endpoint and node complete, not its
- * own write (see baton_settle). A NIC's read-modify-write is atomic against those of other NIC
- * operations on that node only: not against the host's CPU, not against puts. Aligned 8-byte words
- * are never torn where the capability word_atomic is set; longer transfers land and are read in
- * 8-byte pieces in any order.
+ *     wait on put        the source may be reused and the peer has accepted it; it may not be
+ *                        visible yet
+ *     wait on get        the value is there
+ *     wait on rcas/rfaa  the old value is there; the new one may not be visible to the host's CPU
+ *     gfence             all that this endpoint did towards those nodes is complete and visible
+ *     settled            a waited get, rfaa or rcas (a failed one too) proves complete what "order"
+ *                        puts before it, and the gets before an rfence before it; not its own
+ *                        write. See baton_settle
+ *
+ * A NIC's read-modify-write is atomic against those of other NIC operations on that node only: not
+ * against the host's CPU, not against puts. Aligned 8-byte words are never torn where the
+ * capability word_atomic is set; longer transfers land and are read in 8-byte pieces in any order.
  *
  * COST is counted in waited round trips, which is the same number on every fabric. The endpoint has
  * a round counter c; an operation is stamped c when its doorbell rings; a wait or gfence that
  * covers an operation stamped c adds one to the count and to c, and is free otherwise.
  *
  * WAITING. No code spins by hand. baton_await waits for local words, baton_relax ends a turn of a
- * polling loop that changed nothing. Natively they spin, pause, yield, then sleep (50 us up to 1
- * ms, so a hand-over to a waiter that has slept takes up to a millisecond longer); in a simulated
+ * polling loop that changed nothing. Natively they spin, pause, yield, then sleep (50 us up to
+ * 1 ms, so a hand-over to a waiter that sleeps takes up to a millisecond longer); in a simulated
  * run they block.
  *
  * THREADS. Cluster, node, segment and name calls are thread-safe. An endpoint is used by one thread
  * at a time, never from a signal handler and not across fork.
  *
- * Source: the operations, fences and their order are those of RDMA^WAIT with remote
- * read-modify-writes
+ * Source: operations, fences and their order are those of RDMA^WAIT with remote read-modify-writes
  * ("Specifying and Verifying RDMA Synchronisation", sections 2 and 3).
  */
 #ifndef BATON_FABRIC_H
@@ -64,18 +72,16 @@
 extern "C" {
 #endif
 
-/* ---- Addresses
- * ------------------------------------------------------------------------------------------
+/* ---- Addresses -------------------------------------------------------------------------------
  *
  *     63         48 47                                            0
  *    +-------------+-----------------------------------------------+
- *    |    node     |  offset in that node's space                  |     0 is null: the first 4 KiB
- * of every
- *    +-------------+-----------------------------------------------+     node's space are never
- * memory
+ *    |    node     |  offset in that node's space                  |
+ *    +-------------+-----------------------------------------------+
  *
- * Segments lie page-aligned at rising offsets that are not reused while the cluster lives, so that
- * a stale address is an error (-EKEYREJECTED at the wait), not somebody else's data.
+ * 0 is null: the first 4 KiB of every node's space are never memory. Segments lie page-aligned at
+ * rising offsets that are not reused while the cluster lives, so that a stale address is an error
+ * (-EKEYREJECTED at the wait), not somebody else's data.
  */
 typedef uint64_t baton_gptr;
 
@@ -112,7 +118,7 @@ struct baton_node;    /* a node that this process is */
     1u /* step: what is not ordered by the table above without chain_order may swap */
 
 struct baton_cluster_opts {
-    size_t size;        /* sizeof(struct baton_cluster_opts) */
+    size_t size; /* sizeof(struct baton_cluster_opts); a smaller one is completed with zeros */
     const char *fabric; /* "shm", "step"; null: "shm" */
     const char *name;   /* shm: the cluster to join or found; [a-z0-9_-]{1,47}. Others ignore it */
     unsigned nodes;     /* places in the cluster; 0: 16. On shm the founder's number holds */
@@ -206,6 +212,10 @@ struct baton_words {
  */
 int baton_segment_create(struct baton_node *node, size_t bytes, unsigned rights,
                          const struct baton_words *words, unsigned words_count, baton_gptr *out);
+/*
+ * Remote operations under way happen or do not, later ones get -EKEYREJECTED; none touches the
+ * memory after the return. Pointers from baton_ptr end. Names of it stay until withdrawn.
+ */
 int baton_segment_destroy(struct baton_node *node, baton_gptr base);
 
 /* CPU pointer to own-node memory [at, at + bytes). -EREMOTE another node's, -EKEYREJECTED, -ERANGE.
@@ -229,10 +239,15 @@ int baton_name_lookup(struct baton_ep *ep, const char *name, uint64_t deadline_n
 /* ---- Endpoints
  * ------------------------------------------------------------------------------------------*/
 
-/* Work ids. 0 names no work. Programs use 1 .. 63; the library's own calls 0xff00 .. 0xffff. */
+/*
+ * Work ids. Programs use 1 .. 63. Kinds of lock, the library's and users' own, use BATON_WID_LOCK
+ * .. + 7: a lock call leaves nothing behind under them. 0 names no work: only wait_all, gfence,
+ * settle and close cover it. The rest of 0xff00 .. 0xffff is the library's.
+ */
 typedef uint16_t baton_wid;
 #define BATON_WID_USER_MAX 63u
 #define BATON_WID_LIBRARY 0xff00u
+#define BATON_WID_LOCK 0xff00u
 
 struct baton_ep_peer { /* private: what is known of this endpoint's work towards one node */
     uint64_t written, settled;
@@ -241,9 +256,10 @@ struct baton_ep_peer { /* private: what is known of this endpoint's work towards
 
 struct baton_ep { /* private: the part that the inline calls below need */
     uint32_t native;
-    uint16_t node;
-    uint16_t pad;
+    uint32_t node;
     struct baton_ep_peer *peers;
+    const uint64_t *deaths;
+    const struct baton_caps *caps;
 };
 
 int baton_ep_open(struct baton_node *node, struct baton_ep **out);
@@ -268,13 +284,15 @@ void baton_ep_free(struct baton_ep *ep, void *memory);
  *
  * All return 0 or an error at post: -EINVAL (alignment, length, id), -EFAULT (the local operand is
  * not memory of this node that the contract knows), -ENOTCONN (broken queue pair), -ERANGE (no such
- * node), -EOPNOTSUPP. An error at post is also returned by the next wait of any id, so code may
- * check there alone. Faults of the peer come at the wait: -EHOSTDOWN, -EKEYREJECTED, -ERANGE,
+ * node), -EOPNOTSUPP. An error at post with an id is also returned by the next wait for that id (with 0: by
+ * the next wait_all, gfence or close), so code may check there alone. Faults of the peer come at the wait: -EHOSTDOWN, -EKEYREJECTED, -ERANGE,
  * -EACCES; -ECANCELED for what was posted behind the failed operation and has perhaps not happened.
  * A post blocks only when a queue is full.
  *
- * Remote words are 8-byte aligned. Lengths of put and get are multiples of 8. Local memory must
- * stay as it is until the wait; result words are undefined until then.
+ * Remote words are 8-byte aligned. Lengths of put and get are multiples of 8. Local memory must stay as
+ * it is until the wait; result words are undefined until then. A wait that reports an error has
+ * waited for all that it covers: results of what succeeded are valid, those of failed operations
+ * are as they were.
  */
 int baton_put(struct baton_ep *ep, baton_gptr to, const void *from, size_t bytes, baton_wid id);
 int baton_put64(struct baton_ep *ep, baton_gptr to, uint64_t value,
@@ -316,13 +334,16 @@ int baton_flush(struct baton_ep *ep);
 
 /*
  * Waits until all earlier operations with this id are done (see "wait on" above). At most one round
- * trip. Returns the first error among them, or an earlier error at post; both are forgotten then.
+ * trip. Returns the first error among them, at post or later; they are forgotten then.
  */
 int baton_wait(struct baton_ep *ep, baton_wid id);
 int baton_wait_all(struct baton_ep *ep);
 
-/* Everything before, towards these nodes, is complete and visible. One 8-byte get each, one round
- * trip. */
+/*
+ * Everything before, towards these nodes, is complete and visible. One 8-byte get each, one round
+ * trip, even if nothing was outstanding. Returns the first error towards them; -ENOTCONN where that
+ * queue pair is broken.
+ */
 int baton_gfence(struct baton_ep *ep, const uint16_t *nodes, unsigned count);
 
 int baton_settle_slow(struct baton_ep *ep, unsigned node);
@@ -341,6 +362,9 @@ BATON_INLINE int baton_settle(struct baton_ep *ep, unsigned node)
  * is dead or absent.
  */
 int baton_ep_reset(struct baton_ep *ep, unsigned node);
+
+/* 0, or the error that broke the queue pair towards that node. Never blocks. */
+int baton_ep_state(const struct baton_ep *ep, unsigned node);
 
 enum baton_op_kind { BATON_OP_PUT, BATON_OP_GET, BATON_OP_RCAS, BATON_OP_RFAA, BATON_OP_KINDS };
 
@@ -431,31 +455,52 @@ uint64_t baton_now(struct baton_ep *ep);
 void baton_delay(struct baton_ep *ep, uint64_t ns);
 
 /*
- * What waiters of one object have in common: a word somewhere that has the value `healthy` as long
- * as waiting makes sense, and who takes part. A wait with a group ends with -EOWNERDEAD when the
- * word has changed, or when a node for which `member` says true (null: every node) has died since
- * the wait began. The word is looked at rarely (natively a few times a second), so it may be far
- * away.
+ * What waiters of one object have in common: a word that has the value `healthy` as long as waiting
+ * makes sense, and a row of words, one a node, that are not 0 for the nodes that take part (null:
+ * all do). A wait with a group ends with -EOWNERDEAD when the word has changed, or when a node that
+ * takes part has died after the node's death count was `deaths`; with -EHOSTDOWN when these words
+ * can not be reached any more. The library looks rarely (natively a few times a second, or when a
+ * node has died), with gets of its own that are not counted, so the words may be far away.
  */
 struct baton_group {
     baton_gptr state;
     uint64_t healthy;
-    bool (*member)(struct baton_group *group, struct baton_ep *ep, unsigned node);
+    baton_gptr members;
+    uint64_t deaths;
 };
 
-/* One per call that may wait for others, made by baton_wait_begin, handed to all waits of that
- * call. */
+/*
+ * One per call that may wait for others, handed to all waits of that call. `ahead`: how many must be
+ * served before us as far as is known, a hint for the back-off of baton_relax. The rest is private.
+ */
 struct baton_wait {
     uint64_t deadline_ns;      /* of baton_now; BATON_NEVER */
     struct baton_group *group; /* or null */
     uint64_t deaths;
-    uint64_t since_ns;
     uint64_t checked_ns;
     uint32_t turns;
     uint32_t seed;
+    uint32_t ahead;
 };
-void baton_wait_begin(struct baton_ep *ep, struct baton_wait *wait, uint64_t deadline_ns,
-                      struct baton_group *group);
+
+/* Reads no clock: cheap enough for every lock call. */
+BATON_INLINE void baton_wait_begin(struct baton_ep *ep, struct baton_wait *wait,
+                                   uint64_t deadline_ns, struct baton_group *group)
+{
+    wait->deadline_ns = deadline_ns;
+    wait->group = group;
+    wait->deaths = group ? group->deaths : baton_word_load(ep->deaths);
+    wait->checked_ns = 0;
+    wait->turns = 0;
+    wait->seed = 0;
+    wait->ahead = 0;
+}
+
+/* What is waited for has come nearer: back-off starts again. */
+BATON_INLINE void baton_wait_moved(struct baton_wait *wait)
+{
+    wait->turns = 0;
+}
 
 /* A condition on one word of this node: (word & mask) == value, or != value. */
 struct baton_cond {
@@ -510,9 +555,13 @@ struct baton_team {
 
 /*
  * Runs all teams, each thread with an endpoint of its own, and returns when all are done: the first
- * result that is not 0, in order of teams and threads, or an error of closing the endpoints. On
- * step they are coroutines, one running at a time; -EDEADLK when all of them wait for something
- * that can not come.
+ * result that is not 0, in order of teams and threads, or an error of closing the endpoints. When not all
+ * threads can be made, no body has started. -EINVAL inside a body.
+ *
+ * On step they are coroutines, one running at a time; when all of them wait for something that can
+ * not come, their waits return -EDEADLK. Outside of baton_run an endpoint of a simulated world runs
+ * alone: a wait lets its operations take effect, and what would block on somebody else returns
+ * -EDEADLK.
  */
 int baton_run(struct baton_cluster *cluster, const struct baton_team *teams, unsigned count);
 

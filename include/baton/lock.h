@@ -32,8 +32,9 @@
  * baton_table_close is not a death.
  *
  * ERRORS of all calls that reach the fabric: those of baton_wait. An acquire that returns an error
- * does not hold the lock. A release that returns one has released it all the same, and what it
- * covers is in doubt.
+ * does not hold the lock. A release that returns one holds it no longer, and what it covers is in
+ * doubt; where the queue pair towards the host is or gets broken before the release has taken
+ * effect, the table is marked as after a death, so that nobody waits for ever.
  */
 #ifndef BATON_LOCK_H
 #define BATON_LOCK_H
@@ -69,6 +70,7 @@ struct baton_lock_param {
 };
 
 #define BATON_LOCK_PARAMS_MAX 4
+#define BATON_LOCK_WORDS_MAX 16
 
 /*
  * A kind of lock. Users may plug in their own: fill one in (examples/own_lock.c) and
@@ -88,18 +90,21 @@ struct baton_lock_ops {
     /* Bytes of one lock: a multiple of 64. Null: 64. */
     size_t (*line_bytes)(const uint64_t *params);
 
-    /* Declares the words of one lock; offsets from its start, stride ignored. Returns how many (<=
-     * max). */
+    /* Declares the words of one lock, offsets from its start. Returns how many records (<= max). */
     unsigned (*words)(const uint64_t *params, struct baton_words *out, unsigned max);
 
-    /* Makes zeroed words a free lock whose next ticket is `first` (kinds without tickets ignore
-     * it). */
+    /*
+     * Makes `words` (line_bytes, whatever they held) a free lock whose next ticket is `first` (kinds
+     * without tickets ignore it). The words may be copied to the host afterwards: nothing depends
+     * on their address.
+     */
     void (*init)(const uint64_t *params, uint64_t *words, uint64_t first);
 
     /*
-     * `wait` is begun and carries the deadline. After its place in the queue is taken (it could not
-     * just go away any more), acquire sets waiter->committed; the caller handles everything that
-     * follows from that.
+     * `wait` is begun and carries the deadline. acquire sets waiter->committed before it rings what
+     * may take its place in the queue, and clears it when it knows that this did not happen (a
+     * failed rcas, an error at post). An error with committed set breaks the table. release begins
+     * a wait of its own if it needs one: baton_lock_wait_begin.
      */
     int (*acquire)(const struct baton_lock *lock, struct baton_ep *ep, struct baton_waiter *waiter,
                    struct baton_wait *wait);
@@ -135,20 +140,27 @@ struct baton_table_opts {
 int baton_table_create(struct baton_ep *ep, const char *name, const struct baton_table_opts *opts,
                        struct baton_table **out);
 
-/* Opens a table by name, waiting for it until the deadline (0: looks once). One handle serves a
- * whole node. */
+/*
+ * Opens a table by name, waiting for it until the deadline (0: looks once). A handle serves all
+ * threads of its node. -ENOENT also when this process does not know the kind, -EOPNOTSUPP when it
+ * knows another layout of it.
+ */
 int baton_table_open(struct baton_ep *ep, const char *name, uint64_t deadline_ns,
                      struct baton_table **out);
 
-/* Orderly detach. Nobody of this node may hold or wait for a lock of the table. The maker's call
- * ends it. */
+/*
+ * Orderly detach. Each handle is closed once; nobody may hold or wait for a lock through it. The
+ * maker's call ends the table: what others do with it afterwards gives -EKEYREJECTED.
+ */
 int baton_table_close(struct baton_ep *ep, struct baton_table *table);
 
 /*
  * After a death: makes all locks of the table free again and the table usable, for everybody. One
  * survivor wins (an rcas decides), the others get -EAGAIN and find the table usable soon after. The
- * caller must know that no survivor still believes to hold a lock of it: calls in progress have
- * returned -EOWNERDEAD, holders have been told by other means. 0 also when there was nothing to do.
+ * caller must know that no survivor still believes to hold a lock of it: calls in progress have returned -EOWNERDEAD,
+ * holders have been told by other means. Tickets go on above all earlier ones, so fencing tokens
+ * rise for the life of the table. If the call fails or its caller dies halfway, another survivor's
+ * call takes over. 0 also when there was nothing to do.
  */
 int baton_table_reinit(struct baton_ep *ep, struct baton_table *table);
 
@@ -165,11 +177,10 @@ struct baton_lock {
     const struct baton_lock_ops *ops;
     struct baton_table *table;
     const uint64_t *params;
-    baton_gptr line;        /* the lock's words on the host */
-    uint64_t *local;        /* the same by CPU on the host node, else null */
-    const uint64_t *deaths; /* private */
-    uint64_t deaths_seen;   /* private */
+    baton_gptr line; /* the lock's words on the host */
+    uint64_t *local; /* the same by CPU on the host node, else null */
     uint16_t host;
+    uint16_t node; /* whose handle it is */
 };
 
 /* -ERANGE: no lock of that index. */
@@ -177,8 +188,10 @@ int baton_table_lock(struct baton_table *table, uint64_t index, struct baton_loc
 
 /*
  * One thread's part in one lock, in its node's arena. `word` may be written by others, remotely;
- * the rest is the owner's. May be used again as soon as release has returned, for any lock of any
- * kind.
+ * the rest is the owner's. May be used again as soon as release has returned, for any lock of any kind, because
+ * the words are quiet by then, but for word[7]: that is for hints only, in every kind; it may change
+ * at any time and only wakes. After an acquire that failed having taken its place the waiter is
+ * spent: -EINVAL.
  */
 #define BATON_WAITER_WORDS 8
 struct baton_waiter {
@@ -188,16 +201,22 @@ struct baton_waiter {
     uint64_t own[BATON_WAITER_WORDS]; /* the kind's memory from acquire to release; hints across */
     uint64_t token;                   /* see baton_lock_token */
     baton_gptr self;                  /* address of `word` */
-    uint32_t committed;
-    uint32_t held;
+    baton_gptr line;                  /* of the lock that it holds, else null */
+    uint64_t committed;
     void (*doorway)(void *arg, struct baton_ep *ep, struct baton_waiter *waiter);
     void *doorway_arg;
-    uint64_t pad[3];
+    uint64_t pad[2];
 };
 
 int baton_waiter_open(struct baton_ep *ep,
                       struct baton_waiter **out); /* -ENOMEM: the arena is full */
-void baton_waiter_close(struct baton_ep *ep, struct baton_waiter *waiter);
+int baton_waiter_close(struct baton_ep *ep,
+                       struct baton_waiter *waiter); /* -EBUSY: it holds a lock */
+
+/*
+ * All four: -EINVAL, and nothing has happened, when endpoint or waiter are of another node than the
+ * handle, when the waiter holds a lock already, or (release) does not hold this one.
+ */
 
 int baton_lock_acquire(const struct baton_lock *lock, struct baton_ep *ep,
                        struct baton_waiter *waiter);
@@ -213,6 +232,10 @@ int baton_lock_acquire_until(const struct baton_lock *lock, struct baton_ep *ep,
  */
 int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
                        struct baton_waiter *waiter);
+
+/* For kinds whose release must wait for somebody: a wait without deadline, in the table's group. */
+void baton_lock_wait_begin(const struct baton_lock *lock, struct baton_ep *ep,
+                           struct baton_wait *wait);
 
 /*
  * The fencing token of the lock just acquired: greater than that of every earlier holder of this

@@ -21,6 +21,8 @@
 
 #include <baton/fabric.h>
 
+#include "base/error.h"
+
 /* ---- Operations as the worlds get them
  * ------------------------------------------------------------------*/
 
@@ -131,7 +133,6 @@ struct baton_epx {
     uint64_t round;     /* c of the contract; starts at 1 */
     uint64_t any_stamp; /* round in which anything was last rung */
     uint64_t pending;   /* rung, not done, all ids */
-    int post_rc;        /* error at post, not reported yet */
     unsigned chain_n;
     struct baton_op chain[BATON_CHAIN_MAX];
     uint64_t *scratch; /* arena: results of gfence and of emulated operations */
@@ -152,8 +153,16 @@ BATON_INLINE struct baton_epx *baton_epx(struct baton_ep *ep)
 void baton_op_done(struct baton_epx *ep, const struct baton_op *op, int rc, bool wrote,
                    const char *text);
 
-/* ---- Memory of a node
- * -----------------------------------------------------------------------------------
+/*
+ * What a rcas or rfaa (masked or not) makes of `old`: true if it writes *desired. For worlds that
+ * execute operations themselves.
+ */
+bool baton_op_apply(const struct baton_op *op, uint64_t old, uint64_t *desired);
+
+/* The masked add: a run of bits up to and including one set in `boundary` is a field of its own. */
+uint64_t baton_masked_add(uint64_t old, uint64_t add, uint64_t boundary);
+
+/* ---- Memory of a node ----------------------------------------------------------------------
  *
  * Kept by the common part for the nodes of this process. Segment 0 is the arena.
  */
@@ -172,13 +181,13 @@ struct baton_arena_block;
 struct baton_node {
     struct baton_cluster *cluster;
     unsigned index;
-    uint64_t deaths; /* deaths noticed so far; written by the world (baton_word_store), read
-                        everywhere */
-    unsigned endpoints;
+    uint64_t deaths;   /* deaths noticed so far: see baton_node_note_death */
+    uint64_t *died_at; /* by node: the value of `deaths` when its death was noticed; 0: never */
+    uint64_t endpoints;
     pthread_mutex_t lock; /* segments, arena */
-    uint64_t next_base;
+    uint64_t next_base;   /* a world that remembers earlier lives of this number raises it */
     struct baton_segment segments[BATON_SEGMENTS_MAX];
-    struct baton_arena_block *arena_free;
+    struct baton_arena_block *arena;
     void *world;
 };
 
@@ -197,6 +206,22 @@ BATON_INLINE baton_gptr baton_gfence_word(unsigned node)
  * wrong. */
 const struct baton_segment *baton_segment_find(const struct baton_node *node, uint64_t offset,
                                                uint64_t bytes, int *rc);
+
+/* Whether [pointer, pointer + bytes) is memory of this node that the contract knows. */
+bool baton_node_knows(const struct baton_node *node, const void *pointer, uint64_t bytes);
+
+/* Zeroed; null when the arena is full or `align` is no power of two up to a page. */
+void *baton_arena_alloc(struct baton_node *node, size_t bytes, size_t align);
+void baton_arena_free(struct baton_node *node, void *memory);
+
+int baton_arena_init(struct baton_node *node, size_t bytes);
+void baton_memory_fini(struct baton_node *node); /* destroys all segments */
+
+void baton_node_count_endpoint(struct baton_node *node, int change);
+
+/* Called by one thread at a time per node: makes waits end that concern node `dead`. */
+void baton_node_note_death(struct baton_node *node, unsigned dead);
+bool baton_node_died_since(const struct baton_node *node, unsigned index, uint64_t deaths);
 
 /* ---- Clusters
  * -------------------------------------------------------------------------------------------*/
@@ -274,11 +299,5 @@ int baton_run_threads(struct baton_cluster *cluster, const struct baton_team *te
  * and keeps the caller's chain and counters as they are. Worlds call it rarely.
  */
 int baton_group_check(struct baton_epx *ep, struct baton_wait *wait);
-
-/* ---- Details of errors
- * ----------------------------------------------------------------------------------*/
-
-/* Keeps the words for baton_error_detail and returns rc. */
-int baton_fail(int rc, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,0 +1,728 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The common part of every endpoint: argument checks, chains, work ids, sticky errors, what is settled, and
+ * the count of waited round trips. What an operation does is the world's business.
+ *
+ * An error has one way out: with an id it stays there until a wait for the id; without, it stays with id 0
+ * (at post) or with the peer (later) until a wait_all or gfence that covers it.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric/world.h"
+
+/* The library's own ids here; locks have theirs (lock/ids.h). */
+#define ID_GFENCE 0xffff
+#define ID_EMULATE 0xfffe
+#define ID_LOOK 0xfffd
+#define EMULATE_MAX 64
+
+static inline const struct baton_ep_ops *top_ops(const struct baton_epx *ep)
+{
+    return ep->top->ops;
+}
+
+static void note(struct baton_epx *ep, const char *what, uint64_t value, int rc)
+{
+    if (top_ops(ep)->note)
+        top_ops(ep)->note(ep->top, ep, what, value, rc);
+}
+
+/* ---- Work ids */
+
+static struct baton_epx_id *id_of(struct baton_epx *ep, baton_wid id)
+{
+    if (id <= BATON_WID_USER_MAX)
+        return &ep->ids[id];
+    if (id >= BATON_WID_LIBRARY)
+        return &ep->ids[BATON_WID_USER_MAX + 1 + (id - BATON_WID_LIBRARY)];
+    return NULL;
+}
+
+static int take_error(int *rc)
+{
+    int was = *rc;
+    *rc = 0;
+    return was;
+}
+
+static int first_error(int a, int b)
+{
+    return a ? a : b;
+}
+
+/* ---- Done */
+
+static const char *const kind_names[BATON_OP_KINDS] = {"put", "get", "rcas", "rfaa"};
+
+void baton_op_done(struct baton_epx *ep, const struct baton_op *op, int rc, bool wrote,
+                   const char *text)
+{
+    struct baton_epx_peer *peer = &ep->peers[op->node];
+    struct baton_epx_id *id = id_of(ep, op->id);
+
+    ep->pending--;
+    peer->pending--;
+    id->pending--;
+    if (!rc) {
+        /* A put or rfaa was entered as a write when posted; whether a rcas writes is only known now. */
+        if (wrote && op->kind == BATON_OP_RCAS && ep->pub.peers[op->node].written < op->seq + 1)
+            ep->pub.peers[op->node].written = op->seq + 1;
+        return;
+    }
+    if (!peer->broken) {
+        peer->broken = rc;
+        ep->fault.rc = rc;
+        ep->fault.kind = op->kind;
+        ep->fault.node = op->node;
+        ep->fault.at = op->remote;
+        snprintf(ep->fault.text, sizeof(ep->fault.text),
+                 "%s of %" PRIu32 " bytes at %u+0x%" PRIx64 ": %s", kind_names[op->kind], op->bytes,
+                 op->node, baton_gptr_offset(op->remote), text ? text : baton_strerror(rc));
+    }
+    if (op->id)
+        id->rc = first_error(id->rc, rc);
+    else
+        peer->rc = first_error(peer->rc, rc);
+}
+
+/* ---- Posting */
+
+int baton_flush(struct baton_ep *pub)
+{
+    struct baton_epx *ep = baton_epx(pub);
+    if (!ep->chain_n)
+        return 0;
+    unsigned n = ep->chain_n;
+    for (unsigned i = 0; i < n; i++) {
+        struct baton_op *op = &ep->chain[i];
+        struct baton_epx_id *id = id_of(ep, op->id);
+        id->stamp = ep->any_stamp = ep->round;
+        id->open--;
+        id->pending++;
+        ep->peers[op->node].pending++;
+        bool first = true;
+        for (unsigned j = 0; j < i && first; j++)
+            first = ep->chain[j].node != op->node;
+        ep->stats.doorbells += first;
+    }
+    ep->pending += n;
+    ep->chain_n = 0;
+    top_ops(ep)->ring(ep->top, ep, ep->chain, n);
+    return 0;
+}
+
+/* Keeps an error at post for the wait that covers the operation. */
+static int post_error(struct baton_epx *ep, baton_wid wid, int rc)
+{
+    struct baton_epx_id *id = id_of(ep, wid);
+    id->rc = first_error(id->rc, rc);
+    return rc;
+}
+
+static int post(struct baton_epx *ep, struct baton_op *op)
+{
+    unsigned node = baton_gptr_node(op->remote);
+    struct baton_epx_id *id = id_of(ep, op->id);
+    int rc;
+
+    if (!id)
+        return baton_fail(-EINVAL, "work id %u: programs use 0 .. %u", op->id, BATON_WID_USER_MAX);
+    if (node >= ep->nodes)
+        return post_error(
+            ep, op->id, baton_fail(-ERANGE, "node %u: the cluster has %u places", node, ep->nodes));
+    if (op->remote & 7)
+        return post_error(ep, op->id,
+                          baton_fail(-EINVAL, "address 0x%" PRIx64 " is not 8-byte aligned",
+                                     (uint64_t)op->remote));
+    if (!op->bytes || op->bytes & 7 || op->bytes > BATON_TRANSFER_MAX)
+        return post_error(ep, op->id,
+                          baton_fail(-EINVAL,
+                                     "%" PRIu32 " bytes: lengths are multiples of 8 up to %u",
+                                     op->bytes, BATON_TRANSFER_MAX));
+    if (!(op->flags & BATON_OPF_INLINE)) {
+        if ((uintptr_t)op->local & 7)
+            return post_error(
+                ep, op->id,
+                baton_fail(-EINVAL, "local operand %p is not 8-byte aligned", op->local));
+        if (!baton_node_knows(ep->nodep, op->local, op->bytes))
+            return post_error(ep, op->id,
+                              baton_fail(-EFAULT,
+                                         "local operand %p is in no segment or arena of node %u",
+                                         op->local, ep->pub.node));
+    }
+
+    struct baton_epx_peer *peer = &ep->peers[node];
+    struct baton_ep_peer *known = &ep->pub.peers[node];
+    if (peer->broken)
+        return post_error(ep, op->id, -ENOTCONN);
+
+    if (ep->chain_n == BATON_CHAIN_MAX && (rc = baton_flush(&ep->pub)))
+        return rc;
+
+    op->node = (uint16_t)node;
+    op->flags |= peer->flags;
+    op->seq = peer->seq;
+    peer->seq += 2;
+    if (peer->flags)
+        peer->fence = op->seq;
+    peer->flags = 0;
+    if (op->kind == BATON_OP_PUT || op->kind == BATON_OP_RFAA)
+        known->written = op->seq + 1;
+
+    bool idle = !id->pending && !id->open && !id->fetches;
+    if (idle) {
+        id->node = op->node;
+        id->mixed = 0;
+        id->proof = 0;
+    } else if (id->node != op->node) {
+        id->mixed = 1;
+    }
+    id->open++;
+    if (op->kind != BATON_OP_PUT && op->id) {
+        known->fetches++;
+        id->fetches++;
+        /* Waiting for this one proves what stands before it, where the fabric keeps that order. */
+        uint64_t proof = ep->chain_order ? op->seq : peer->fence;
+        if (proof > id->proof)
+            id->proof = proof;
+    } else if (op->kind != BATON_OP_PUT) {
+        known->fetches++; /* without an id nothing but a gfence or wait_all can tell */
+    }
+
+    ep->stats.ops[op->kind]++;
+    if (op->kind == BATON_OP_PUT)
+        ep->stats.bytes_put += op->bytes;
+    else if (op->kind == BATON_OP_GET)
+        ep->stats.bytes_got += op->bytes;
+    ep->chain[ep->chain_n++] = *op;
+    return 0;
+}
+
+int baton_put(struct baton_ep *ep, baton_gptr to, const void *from, size_t bytes, baton_wid id)
+{
+    struct baton_op op = {.kind = BATON_OP_PUT,
+                          .id = id,
+                          .bytes =
+                              bytes > BATON_TRANSFER_MAX ? BATON_TRANSFER_MAX + 8 : (uint32_t)bytes,
+                          .remote = to,
+                          .local = (void *)(uintptr_t)from};
+    return post(baton_epx(ep), &op);
+}
+
+int baton_put64(struct baton_ep *ep, baton_gptr to, uint64_t value, baton_wid id)
+{
+    struct baton_op op = {.kind = BATON_OP_PUT,
+                          .flags = BATON_OPF_INLINE,
+                          .id = id,
+                          .bytes = 8,
+                          .remote = to,
+                          .value = value};
+    return post(baton_epx(ep), &op);
+}
+
+int baton_get(struct baton_ep *ep, void *to, baton_gptr from, size_t bytes, baton_wid id)
+{
+    struct baton_op op = {.kind = BATON_OP_GET,
+                          .id = id,
+                          .bytes =
+                              bytes > BATON_TRANSFER_MAX ? BATON_TRANSFER_MAX + 8 : (uint32_t)bytes,
+                          .remote = from,
+                          .local = to};
+    return post(baton_epx(ep), &op);
+}
+
+int baton_rcas(struct baton_ep *ep, uint64_t *result, baton_gptr word, uint64_t expected,
+               uint64_t desired, baton_wid id)
+{
+    struct baton_op op = {.kind = BATON_OP_RCAS,
+                          .id = id,
+                          .bytes = 8,
+                          .remote = word,
+                          .local = result,
+                          .expected = expected,
+                          .value = desired};
+    return post(baton_epx(ep), &op);
+}
+
+int baton_rfaa(struct baton_ep *ep, uint64_t *result, baton_gptr word, uint64_t add, baton_wid id)
+{
+    struct baton_op op = {
+        .kind = BATON_OP_RFAA, .id = id, .bytes = 8, .remote = word, .local = result, .value = add};
+    return post(baton_epx(ep), &op);
+}
+
+/* ---- Masked forms, and what stands in for them */
+
+uint64_t baton_masked_add(uint64_t old, uint64_t add, uint64_t boundary)
+{
+    /* Add without the fields' top bits, whose carry would leave the field, then put those in by hand. */
+    uint64_t low = (old & ~boundary) + (add & ~boundary);
+    return low ^ ((old ^ add) & boundary);
+}
+
+static uint64_t masked_desired(const struct baton_op *op, uint64_t old)
+{
+    return op->kind == BATON_OP_RFAA ? baton_masked_add(old, op->value, op->cmask)
+                                     : (old & ~op->smask) | (op->value & op->smask);
+}
+
+static int emulate(struct baton_epx *ep, const struct baton_op *op)
+{
+    uint64_t *seen = ep->scratch;
+    int rc = baton_get(&ep->pub, seen, op->remote, 8, ID_EMULATE);
+    if ((rc = baton_wait(&ep->pub, ID_EMULATE)))
+        return rc;
+    for (int i = 0; i < EMULATE_MAX; i++) {
+        uint64_t old = *seen;
+        if (op->kind == BATON_OP_RCAS && (old & op->cmask) != (op->expected & op->cmask)) {
+            *(uint64_t *)op->local = old;
+            return 0;
+        }
+        baton_rcas(&ep->pub, seen, op->remote, old, masked_desired(op, old), ID_EMULATE);
+        if ((rc = baton_wait(&ep->pub, ID_EMULATE)))
+            return rc;
+        if (*seen == old) {
+            *(uint64_t *)op->local = old;
+            return 0;
+        }
+    }
+    return baton_fail(-EAGAIN, "a masked operation lost %d races for its word", EMULATE_MAX);
+}
+
+static int post_masked(struct baton_epx *ep, struct baton_op *op, unsigned flags)
+{
+    if (!id_of(ep, op->id))
+        return baton_fail(-EINVAL, "work id %u: programs use 0 .. %u", op->id, BATON_WID_USER_MAX);
+    if (flags & ~BATON_EMULATE)
+        return post_error(
+            ep, op->id, baton_fail(-EINVAL, "flags 0x%x: only BATON_EMULATE has a meaning", flags));
+    if (ep->masked)
+        return post(ep, op);
+    if (!(flags & BATON_EMULATE))
+        return baton_fail(-EOPNOTSUPP,
+                          "this fabric has no masked atomics; BATON_EMULATE allows a loop of "
+                          "full-word rcas");
+    if ((uintptr_t)op->local & 7 || !baton_node_knows(ep->nodep, op->local, 8))
+        return post_error(ep, op->id,
+                          baton_fail(-EFAULT,
+                                     "local operand %p is in no segment or arena of node %u",
+                                     op->local, ep->pub.node));
+    int rc = emulate(ep, op);
+    return rc && rc != -EAGAIN ? post_error(ep, op->id, rc) : rc;
+}
+
+int baton_rcas_masked(struct baton_ep *ep, uint64_t *result, baton_gptr word, uint64_t expected,
+                      uint64_t compare_mask, uint64_t desired, uint64_t swap_mask, unsigned flags,
+                      baton_wid id)
+{
+    struct baton_op op = {.kind = BATON_OP_RCAS,
+                          .flags = BATON_OPF_MASKED,
+                          .id = id,
+                          .bytes = 8,
+                          .remote = word,
+                          .local = result,
+                          .expected = expected,
+                          .value = desired,
+                          .cmask = compare_mask,
+                          .smask = swap_mask};
+    return post_masked(baton_epx(ep), &op, flags);
+}
+
+int baton_rfaa_masked(struct baton_ep *ep, uint64_t *result, baton_gptr word, uint64_t add,
+                      uint64_t boundary, unsigned flags, baton_wid id)
+{
+    struct baton_op op = {.kind = BATON_OP_RFAA,
+                          .flags = BATON_OPF_MASKED,
+                          .id = id,
+                          .bytes = 8,
+                          .remote = word,
+                          .local = result,
+                          .value = add,
+                          .cmask = boundary};
+    return post_masked(baton_epx(ep), &op, flags);
+}
+
+bool baton_op_apply(const struct baton_op *op, uint64_t old, uint64_t *desired)
+{
+    if (op->flags & BATON_OPF_MASKED) {
+        *desired = masked_desired(op, old);
+        return op->kind == BATON_OP_RFAA || (old & op->cmask) == (op->expected & op->cmask);
+    }
+    *desired = op->kind == BATON_OP_RFAA ? old + op->value : op->value;
+    return op->kind == BATON_OP_RFAA || old == op->expected;
+}
+
+/* ---- Fences */
+
+static int fence_flag(struct baton_epx *ep, unsigned node, unsigned flags)
+{
+    if (node >= ep->nodes)
+        return baton_fail(-ERANGE, "node %u: the cluster has %u places", node, ep->nodes);
+    ep->peers[node].flags |= (uint8_t)flags;
+    return 0;
+}
+
+int baton_order(struct baton_ep *ep, unsigned node)
+{
+    return fence_flag(baton_epx(ep), node, BATON_OPF_ORDER);
+}
+
+int baton_rfence(struct baton_ep *ep, unsigned node)
+{
+    return fence_flag(baton_epx(ep), node, BATON_OPF_ORDER | BATON_OPF_RFENCE);
+}
+
+/* ---- Waiting for work */
+
+static void advance_until_id(struct baton_epx *ep, const struct baton_epx_id *id)
+{
+    while (id->pending)
+        top_ops(ep)->advance(ep->top, ep);
+}
+
+static void count_round(struct baton_epx *ep, uint64_t stamp)
+{
+    if (stamp == ep->round) {
+        ep->stats.waited_round_trips++;
+        ep->round++;
+    }
+}
+
+/* What a finished wait for this id tells about its node. */
+static void retire_id(struct baton_epx *ep, struct baton_epx_id *id, int rc)
+{
+    struct baton_ep_peer *known = &ep->pub.peers[id->node];
+    if (!id->mixed) {
+        known->fetches -= id->fetches;
+        if (!rc && id->proof > known->settled)
+            known->settled = id->proof;
+    } /* else it proves nothing, and a gfence or wait_all puts the nodes' counts right */
+    id->fetches = 0;
+    id->mixed = 0;
+    id->proof = 0;
+}
+
+int baton_wait(struct baton_ep *pub, baton_wid wid)
+{
+    struct baton_epx *ep = baton_epx(pub);
+    struct baton_epx_id *id = id_of(ep, wid);
+    if (!id || !wid)
+        return baton_fail(-EINVAL, "no work has the id %u", wid);
+    baton_flush(pub);
+    advance_until_id(ep, id);
+    count_round(ep, id->stamp);
+    int rc = take_error(&id->rc);
+    retire_id(ep, id, rc);
+    note(ep, "wait", wid, rc);
+    return rc;
+}
+
+/* All fetches towards the node have been waited for: no id holds any of them any more. */
+static void forget_fetches(struct baton_epx *ep, unsigned node)
+{
+    ep->pub.peers[node].fetches = 0;
+    for (unsigned i = 1; i < BATON_IDS; i++)
+        if (ep->ids[i].fetches && !ep->ids[i].mixed && ep->ids[i].node == node)
+            ep->ids[i].fetches = 0;
+}
+
+int baton_wait_all(struct baton_ep *pub)
+{
+    struct baton_epx *ep = baton_epx(pub);
+    baton_flush(pub);
+    while (ep->pending)
+        top_ops(ep)->advance(ep->top, ep);
+    count_round(ep, ep->any_stamp);
+    int rc = 0;
+    for (unsigned i = 0; i < BATON_IDS; i++) {
+        struct baton_epx_id *id = &ep->ids[i];
+        int one = take_error(&id->rc);
+        retire_id(ep, id, one);
+        rc = first_error(rc, one);
+    }
+    for (unsigned n = 0; n < ep->nodes; n++) {
+        ep->pub.peers[n].fetches = 0;
+        rc = first_error(rc, take_error(&ep->peers[n].rc));
+    }
+    note(ep, "wait all", 0, rc);
+    return rc;
+}
+
+int baton_gfence(struct baton_ep *pub, const uint16_t *nodes, unsigned count)
+{
+    struct baton_epx *ep = baton_epx(pub);
+    int rc = take_error(&ep->ids[0].rc);
+    for (unsigned i = 0; i < count; i++) {
+        if (nodes[i] >= ep->nodes)
+            return baton_fail(-ERANGE, "node %u: the cluster has %u places", nodes[i], ep->nodes);
+        if (ep->peers[nodes[i]].broken)
+            continue; /* its error is what the caller has to hear; there is nothing to fence */
+        baton_rfence(pub, nodes[i]);
+        baton_get(pub, ep->scratch + 1, baton_gfence_word(nodes[i]), 8, ID_GFENCE);
+    }
+    baton_flush(pub);
+    struct baton_epx_id *id = id_of(ep, ID_GFENCE);
+    uint64_t round = ep->round;
+    for (unsigned i = 0; i < count; i++)
+        while (ep->peers[nodes[i]].pending)
+            top_ops(ep)->advance(ep->top, ep);
+    count_round(ep, id->stamp == round ? round : 0);
+    int fence_rc = take_error(&id->rc);
+    id->fetches = 0;
+    id->mixed = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct baton_epx_peer *peer = &ep->peers[nodes[i]];
+        struct baton_ep_peer *known = &ep->pub.peers[nodes[i]];
+        int one = take_error(&peer->rc);
+        if (peer->broken)
+            one = first_error(one, first_error(fence_rc, -ENOTCONN));
+        else {
+            forget_fetches(ep, nodes[i]);
+            known->settled = peer->seq;
+        }
+        rc = first_error(rc, one);
+    }
+    rc = first_error(rc, fence_rc);
+    note(ep, "gfence", count, rc);
+    return rc;
+}
+
+int baton_settle_slow(struct baton_ep *ep, unsigned node)
+{
+    uint16_t one = (uint16_t)node;
+    return baton_gfence(ep, &one, 1);
+}
+
+int baton_ep_reset(struct baton_ep *pub, unsigned node)
+{
+    struct baton_epx *ep = baton_epx(pub);
+    if (node >= ep->nodes)
+        return baton_fail(-ERANGE, "node %u: the cluster has %u places", node, ep->nodes);
+    baton_flush(pub);
+    struct baton_epx_peer *peer = &ep->peers[node];
+    while (peer->pending)
+        top_ops(ep)->advance(ep->top, ep);
+    int rc = top_ops(ep)->reset(ep->top, ep, node);
+    if (rc)
+        return rc;
+    peer->broken = 0;
+    peer->rc = 0;
+    peer->flags = 0;
+    forget_fetches(ep, node);
+    ep->pub.peers[node].settled = peer->seq;
+    return 0;
+}
+
+/* ---- This node's words, time, waiting: straight to the top layer */
+
+uint64_t baton_ep_load(struct baton_ep *ep, const uint64_t *word)
+{
+    struct baton_layer *l = baton_epx(ep)->top;
+    return l->ops->load(l, baton_epx(ep), word);
+}
+
+void baton_ep_store(struct baton_ep *ep, uint64_t *word, uint64_t value)
+{
+    struct baton_layer *l = baton_epx(ep)->top;
+    l->ops->store(l, baton_epx(ep), word, value);
+}
+
+uint64_t baton_ep_swap(struct baton_ep *ep, uint64_t *word, uint64_t value)
+{
+    struct baton_layer *l = baton_epx(ep)->top;
+    return l->ops->swap(l, baton_epx(ep), word, value);
+}
+
+uint64_t baton_ep_cas(struct baton_ep *ep, uint64_t *word, uint64_t expected, uint64_t desired)
+{
+    struct baton_layer *l = baton_epx(ep)->top;
+    return l->ops->cas(l, baton_epx(ep), word, expected, desired);
+}
+
+uint64_t baton_ep_faa(struct baton_ep *ep, uint64_t *word, uint64_t add)
+{
+    struct baton_layer *l = baton_epx(ep)->top;
+    return l->ops->faa(l, baton_epx(ep), word, add);
+}
+
+void baton_ep_mfence(struct baton_ep *ep)
+{
+    struct baton_layer *l = baton_epx(ep)->top;
+    l->ops->mfence(l, baton_epx(ep));
+}
+
+uint64_t baton_now(struct baton_ep *ep)
+{
+    struct baton_layer *l = baton_epx(ep)->top;
+    return l->ops->now(l, baton_epx(ep));
+}
+
+void baton_delay(struct baton_ep *ep, uint64_t ns)
+{
+    struct baton_layer *l = baton_epx(ep)->top;
+    l->ops->delay(l, baton_epx(ep), ns);
+}
+
+int baton_await(struct baton_ep *pub, const struct baton_cond *conds, unsigned count,
+                struct baton_wait *wait)
+{
+    struct baton_epx *ep = baton_epx(pub);
+    if (!count || count > BATON_CONDS_MAX)
+        return baton_fail(-EINVAL, "%u conditions: 1 to %u can be awaited", count, BATON_CONDS_MAX);
+    baton_flush(pub);
+    return ep->top->ops->await(ep->top, ep, conds, count, wait);
+}
+
+int baton_relax(struct baton_ep *pub, struct baton_wait *wait)
+{
+    struct baton_epx *ep = baton_epx(pub);
+    baton_flush(pub);
+    ep->stats.relaxes++;
+    return ep->top->ops->relax(ep->top, ep, wait);
+}
+
+/* A get of the library's own, which must not show in the caller's chain, counts and rounds. */
+static int look(struct baton_epx *ep, baton_gptr at, uint64_t *value)
+{
+    struct baton_stats stats = ep->stats;
+    uint64_t round = ep->round, any = ep->any_stamp;
+    if (ep->peers[baton_gptr_node(at)].broken)
+        return -ENOTCONN;
+    int rc = baton_get(&ep->pub, ep->scratch + 2, at, 8, ID_LOOK);
+    rc = first_error(rc, baton_wait(&ep->pub, ID_LOOK));
+    ep->stats = stats;
+    ep->round = round;
+    ep->any_stamp = any;
+    id_of(ep, ID_LOOK)->stamp = 0;
+    if (!rc)
+        *value = ep->scratch[2];
+    return rc;
+}
+
+int baton_group_check(struct baton_epx *ep, struct baton_wait *wait)
+{
+    struct baton_group *group = wait->group;
+    uint64_t value, deaths = baton_word_load(&ep->nodep->deaths);
+    int rc;
+    for (unsigned n = 0; n < ep->nodes && deaths != wait->deaths; n++) {
+        if (!baton_node_died_since(ep->nodep, n, wait->deaths))
+            continue;
+        if (!group || !group->members)
+            return -EOWNERDEAD;
+        if ((rc = look(ep, group->members + 8 * n, &value)))
+            return rc;
+        if (value)
+            return -EOWNERDEAD;
+    }
+    wait->deaths = deaths;
+    if (!group || !group->state)
+        return 0;
+    if ((rc = look(ep, group->state, &value)))
+        return rc;
+    return value == group->healthy ? 0 : -EOWNERDEAD;
+}
+
+/* ---- Open, close, ask */
+
+int baton_ep_open(struct baton_node *node, struct baton_ep **out)
+{
+    struct baton_cluster *cluster = node->cluster;
+    int rc = -ENOMEM;
+    struct baton_epx *ep = calloc(1, sizeof(*ep));
+    if (!ep)
+        return -ENOMEM;
+    ep->nodep = node;
+    ep->nodes = cluster->nodes;
+    ep->chain_order = cluster->caps.chain_order;
+    ep->masked = cluster->caps.masked;
+    ep->round = 1;
+    ep->pub.node = node->index;
+    ep->pub.deaths = &node->deaths;
+    ep->pub.caps = &cluster->caps;
+    ep->top = &ep->world;
+    ep->peers = calloc(ep->nodes, sizeof(*ep->peers));
+    ep->pub.peers = calloc(ep->nodes, sizeof(*ep->pub.peers));
+    ep->scratch = baton_arena_alloc(node, 64, 64);
+    if (!ep->scratch) {
+        rc = baton_fail(-ENOMEM, "the arena of node %u is full (%zu bytes)", node->index,
+                        cluster->arena_bytes);
+        goto free_ep;
+    }
+    if (!ep->peers || !ep->pub.peers)
+        goto free_ep;
+    for (unsigned i = 0; i < ep->nodes; i++)
+        ep->peers[i].seq = 2; /* so that 0 proves nothing */
+    if ((rc = cluster->ops->ep_open(ep)))
+        goto free_ep;
+    baton_node_count_endpoint(node, 1);
+    *out = &ep->pub;
+    return 0;
+free_ep:
+    if (ep->scratch)
+        baton_arena_free(node, ep->scratch);
+    free(ep->pub.peers);
+    free(ep->peers);
+    free(ep);
+    return rc;
+}
+
+int baton_ep_close(struct baton_ep *pub)
+{
+    struct baton_epx *ep = baton_epx(pub);
+    struct baton_node *node = ep->nodep;
+    int rc = baton_wait_all(pub);
+    while (ep->top != &ep->world) {
+        struct baton_layer *layer = ep->top;
+        ep->top = layer->inner;
+        if (layer->ops->fini)
+            layer->ops->fini(layer, ep);
+    }
+    node->cluster->ops->ep_close(ep);
+    baton_arena_free(node, ep->scratch);
+    free(ep->pub.peers);
+    free(ep->peers);
+    free(ep);
+    baton_node_count_endpoint(node, -1);
+    return rc;
+}
+
+struct baton_node *baton_ep_node(const struct baton_ep *ep)
+{
+    return ((const struct baton_epx *)ep)->nodep;
+}
+
+struct baton_cluster *baton_ep_cluster(const struct baton_ep *ep)
+{
+    return ((const struct baton_epx *)ep)->nodep->cluster;
+}
+
+void *baton_ep_alloc(struct baton_ep *ep, size_t bytes, size_t align)
+{
+    return baton_arena_alloc(baton_epx(ep)->nodep, bytes, align);
+}
+
+void baton_ep_free(struct baton_ep *ep, void *memory)
+{
+    if (memory)
+        baton_arena_free(baton_epx(ep)->nodep, memory);
+}
+
+int baton_ep_state(const struct baton_ep *ep, unsigned node)
+{
+    const struct baton_epx *x = (const struct baton_epx *)ep;
+    return node < x->nodes ? x->peers[node].broken : -ERANGE;
+}
+
+void baton_ep_error(const struct baton_ep *ep, struct baton_ep_fault *out)
+{
+    *out = ((const struct baton_epx *)ep)->fault;
+}
+
+void baton_ep_stats(const struct baton_ep *ep, struct baton_stats *out)
+{
+    *out = ((const struct baton_epx *)ep)->stats;
+}

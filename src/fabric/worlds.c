@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of worlds of this build. */
+#include "fabric/world.h"
+
+const struct baton_world_ops *const baton_worlds[] = {
+    &baton_world_step,
+    NULL,
+};
+
+static const char *const names[] = {"step", NULL};
+
+const char *const *baton_fabrics(void)
+{
+    return names;
+}

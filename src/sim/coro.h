@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Coroutines: threads of a simulated run. One runs at a time, switches cost a few nanoseconds, and nothing
+ * happens between two switches that another coroutine could see.
+ */
+#ifndef BATON_SIM_CORO_H
+#define BATON_SIM_CORO_H
+
+#include <stddef.h>
+
+struct baton_coro;
+
+typedef void (*baton_coro_fn)(void *arg);
+
+/* A coroutine that has not begun. Null: no memory. The stack has an inaccessible page below it. */
+struct baton_coro *baton_coro_create(size_t stack_bytes, baton_coro_fn fn, void *arg);
+
+/* Frees one that has ended or has not begun, or abandons one in the middle. Not from inside it. */
+void baton_coro_destroy(struct baton_coro *coro);
+
+/* Runs it until it yields (true) or ends (false). Called from outside of every coroutine. */
+int baton_coro_resume(struct baton_coro *coro);
+
+/* Goes back to who resumed the running coroutine. */
+void baton_coro_yield(struct baton_coro *coro);
+
+#endif

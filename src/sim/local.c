@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory and names of a cluster that lives in one process. */
+#include "sim/local.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct baton_local_name {
+    struct baton_local_name *next;
+    char name[BATON_NAME_MAX + 1];
+    baton_gptr at;
+};
+
+struct baton_local_grave {
+    struct baton_local_grave *next;
+    char *memory;
+};
+
+static struct baton_local *local_of(struct baton_node *node)
+{
+    return node->cluster->world;
+}
+
+void baton_local_fini(struct baton_local *local)
+{
+    while (local->names) {
+        struct baton_local_name *n = local->names;
+        local->names = n->next;
+        free(n);
+    }
+    while (local->graves) {
+        struct baton_local_grave *g = local->graves;
+        local->graves = g->next;
+        free(g->memory);
+        free(g);
+    }
+}
+
+enum baton_node_state baton_local_node_state(struct baton_cluster *cluster, unsigned index)
+{
+    return cluster->local[index] ? BATON_NODE_ALIVE : BATON_NODE_ABSENT;
+}
+
+int baton_local_segment_create(struct baton_node *node, unsigned slot,
+                               struct baton_segment *segment)
+{
+    struct baton_local_grave *grave = malloc(sizeof(*grave));
+    segment->memory = aligned_alloc(BATON_PAGE, segment->bytes);
+    segment->world = grave; /* made now, so that destroying can not fail */
+    if (!grave || !segment->memory) {
+        free(grave);
+        free(segment->memory);
+        return -ENOMEM;
+    }
+    memset(segment->memory, 0, segment->bytes);
+    return 0;
+}
+
+void baton_local_segment_destroy(struct baton_node *node, unsigned slot,
+                                 struct baton_segment *segment)
+{
+    struct baton_local *local = local_of(node);
+    struct baton_local_grave *grave = segment->world;
+    *grave = (struct baton_local_grave){local->graves, segment->memory};
+    local->graves = grave;
+}
+
+static struct baton_local_name **name_place(struct baton_node *node, const char *name)
+{
+    struct baton_local_name **n = &local_of(node)->names;
+    while (*n && strcmp((*n)->name, name))
+        n = &(*n)->next;
+    return n;
+}
+
+int baton_local_name_publish(struct baton_node *node, const char *name, baton_gptr at)
+{
+    if (*name_place(node, name))
+        return baton_fail(-EEXIST, "the name \"%s\" is published already", name);
+    struct baton_local_name *n = calloc(1, sizeof(*n));
+    if (!n)
+        return -ENOMEM;
+    memcpy(n->name, name, strlen(name)); /* checked by the caller: at most BATON_NAME_MAX */
+    n->at = at;
+    n->next = local_of(node)->names;
+    local_of(node)->names = n;
+    return 0;
+}
+
+int baton_local_name_withdraw(struct baton_node *node, const char *name)
+{
+    struct baton_local_name **n = name_place(node, name), *gone = *n;
+    if (!gone)
+        return baton_fail(-ENOENT, "the name \"%s\" is not published", name);
+    *n = gone->next;
+    free(gone);
+    return 0;
+}
+
+int baton_local_name_find(struct baton_node *node, const char *name, baton_gptr *at)
+{
+    struct baton_local_name *n = *name_place(node, name);
+    if (!n)
+        return baton_fail(-ENOENT, "nobody has published the name \"%s\"", name);
+    *at = n->at;
+    return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory and names of a cluster that lives in one process, for the worlds whose threads are coroutines.
+ * cluster->world must point to a struct that begins with a struct baton_local.
+ */
+#ifndef BATON_SIM_LOCAL_H
+#define BATON_SIM_LOCAL_H
+
+#include "fabric/world.h"
+
+struct baton_local {
+    struct baton_local_name *names;
+    struct baton_local_grave *graves;
+};
+
+void baton_local_fini(struct baton_local *local);
+
+enum baton_node_state baton_local_node_state(struct baton_cluster *cluster, unsigned index);
+
+/* Memory of a destroyed segment stays until the cluster goes: late operations may still refer to it. */
+int baton_local_segment_create(struct baton_node *node, unsigned slot,
+                               struct baton_segment *segment);
+void baton_local_segment_destroy(struct baton_node *node, unsigned slot,
+                                 struct baton_segment *segment);
+
+int baton_local_name_publish(struct baton_node *node, const char *name, baton_gptr at);
+int baton_local_name_withdraw(struct baton_node *node, const char *name);
+int baton_local_name_find(struct baton_node *node, const char *name, baton_gptr *at);
+
+#endif
