@@ -270,6 +270,31 @@ const char *baton_verdict_name(enum baton_verdict verdict)
     return names[verdict];
 }
 
+static const struct {
+    enum baton_variant variant;
+    const char *name;
+} variants[] = {
+    {BATON_VARIANT_NRR_NRR, "nrr-nrr"},
+    {BATON_VARIANT_NAR_NRR, "nar-nrr"},
+    {BATON_VARIANT_NAR_NLR, "nar-nlr"},
+};
+
+const char *baton_variant_name(enum baton_variant variant)
+{
+    for (size_t i = 0; i < sizeof(variants) / sizeof(*variants); i++)
+        if (variants[i].variant == variant)
+            return variants[i].name;
+    return "unknown";
+}
+
+int baton_variant_parse(const char *name)
+{
+    for (size_t i = 0; i < sizeof(variants) / sizeof(*variants); i++)
+        if (!strcmp(variants[i].name, name))
+            return variants[i].variant;
+    return -EINVAL;
+}
+
 int baton_program_supports(const struct baton_program *program, enum baton_model model,
                            const char **reason)
 {

@@ -287,6 +287,8 @@ static inline unsigned baton_op_towards(const struct baton_program *program,
 const char *baton_model_name(enum baton_model model);
 int baton_model_parse(const char *name); /* -EINVAL when there is none of that name */
 const char *baton_verdict_name(enum baton_verdict verdict);
+const char *baton_variant_name(enum baton_variant variant);
+int baton_variant_parse(const char *name); /* the bit, or -EINVAL */
 
 /*
  * May this program run under this model? 0, or -EOPNOTSUPP and a reason in plain words (static
