@@ -205,7 +205,8 @@ struct baton_waiter {
     uint64_t committed;
     void (*doorway)(void *arg, struct baton_ep *ep, struct baton_waiter *waiter);
     void *doorway_arg;
-    uint64_t pad[2];
+    uint64_t healthy; /* private: the state of the table when the lock was acquired */
+    uint64_t pad[1];
 };
 
 int baton_waiter_open(struct baton_ep *ep,

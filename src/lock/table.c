@@ -1,0 +1,841 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lock tables: making, opening, closing, and what happens after a death; waiters; and the calls that
+ * lead to the kinds. The memory is drawn in table.h.
+ *
+ * A handle lies in its node's arena and keeps what it last knew of the table's health as a chain of
+ * immutable groups, newest first, so that a wait that began under an old one can still be told that
+ * it is over. `head` is the newest with a bit that says "look before you use it".
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <baton/lock.h>
+
+#include "fabric/world.h"
+#include "lock/ids.h"
+#include "lock/table.h"
+
+enum phase { PHASE_NONE, PHASE_HEALTHY, PHASE_BROKEN, PHASE_REPAIR, PHASE_CLOSED };
+
+#define LOOK 1u
+#define HANDLES_MAX 0xfffffu
+#define INCARNATIONS_MAX 0xffffu
+#define REPAIR_BYTES 16384u
+
+/*
+ * Tickets of one incarnation lie above those of the one before, so that fencing tokens rise over a
+ * repair and a ticket from before it fits nothing. Holds for 2^47 acquisitions of one lock between
+ * two repairs: fifty days of nothing else, at thirty million a second.
+ */
+#define INCARNATION_SHIFT 47
+
+struct table_group {
+    struct baton_group group;
+    struct table_group *older;
+};
+
+struct baton_table {
+    uint64_t head; /* struct table_group *, with the bit LOOK */
+    const struct baton_lock_ops *ops;
+    baton_gptr base;
+    baton_gptr lines;
+    uint64_t *local; /* lock 0 by CPU, on the host */
+    uint64_t count;
+    uint64_t line_bytes;
+    uint64_t first;
+    uint64_t params[BATON_LOCK_PARAMS_MAX];
+    unsigned host;
+    unsigned nodes;
+    uint16_t node;
+    bool maker;
+    char name[BATON_NAME_MAX + 1];
+};
+
+/* ---- The state word, the attach words */
+
+static uint64_t state_make(uint64_t incarnation, enum phase phase)
+{
+    return incarnation << 40 | phase;
+}
+
+static enum phase state_phase(uint64_t state)
+{
+    return (enum phase)(state & 15);
+}
+
+static uint64_t state_incarnation(uint64_t state)
+{
+    return state >> 40;
+}
+
+static unsigned state_node(uint64_t state)
+{
+    return (unsigned)(state >> 4 & 0xffff);
+}
+
+static uint64_t state_life(uint64_t state)
+{
+    return state >> 20 & 0xfffff;
+}
+
+static uint64_t own_life(struct baton_ep *ep)
+{
+    return baton_ep_node(ep)->segments[0].base / BATON_PAGE;
+}
+
+static baton_gptr table_at(const struct baton_table *table, unsigned word)
+{
+    return table->base + 8u * (uint64_t)word;
+}
+
+static struct table_group *head_group(uint64_t head)
+{
+    return (struct table_group *)(uintptr_t)(head & ~(uint64_t)LOOK);
+}
+
+static void distrust(struct baton_ep *ep, struct baton_table *table)
+{
+    uint64_t head = baton_load(ep, &table->head), seen;
+    while (!(head & LOOK) && (seen = baton_cas(ep, &table->head, head, head | LOOK)) != head)
+        head = seen;
+}
+
+/* What is known of the table from now on: state `healthy`, and no participant dead up to `deaths`. */
+static int trust(struct baton_ep *ep, struct baton_table *table, uint64_t healthy, uint64_t deaths)
+{
+    struct table_group *group = baton_ep_alloc(ep, sizeof *group, 64);
+    if (!group)
+        return -ENOMEM;
+    group->group = (struct baton_group){table_at(table, BATON_TABLE_AT_STATE), healthy,
+                                        table_at(table, BATON_TABLE_AT_ATTACH), deaths};
+    uint64_t head = baton_load(ep, &table->head), seen;
+    for (;; head = seen) {
+        group->older = head_group(head);
+        seen = baton_cas(ep, &table->head, head, (uintptr_t)group);
+        if (seen == head)
+            return 0;
+    }
+}
+
+/* Replaces a word of the header if it is what we think; *seen is what it was. */
+static int header_rcas(struct baton_ep *ep, uint64_t *result, const struct baton_table *table,
+                       unsigned word, uint64_t expected, uint64_t desired, uint64_t *seen)
+{
+    baton_rcas(ep, result, table_at(table, word), expected, desired, BATON_ID_TABLE);
+    int rc = baton_wait(ep, BATON_ID_TABLE);
+    if (!rc)
+        *seen = *result;
+    return rc;
+}
+
+/* ---- Health */
+
+/*
+ * State and attach words as they are now, in arena memory that the caller frees: words[0] the state,
+ * words[1 + n] of node n.
+ */
+static int header_get(struct baton_ep *ep, const struct baton_table *table, uint64_t **words)
+{
+    size_t bytes = 8u * ((size_t)table->nodes + 1);
+    uint64_t *memory = baton_ep_alloc(ep, bytes, 64);
+    if (!memory)
+        return -ENOMEM;
+    baton_get(ep, memory, table_at(table, BATON_TABLE_AT_STATE), bytes, BATON_ID_TABLE);
+    int rc = baton_wait(ep, BATON_ID_TABLE);
+    if (rc)
+        baton_ep_free(ep, memory);
+    else
+        *words = memory;
+    return rc;
+}
+
+/* Whether a node that has the table open is dead, or has died since `deaths`. */
+static bool participant_died(struct baton_ep *ep, const struct baton_table *table,
+                             const uint64_t *attach, uint64_t deaths)
+{
+    for (unsigned n = 0; n < table->nodes; n++)
+        if (attach[n] && (baton_node_state(baton_ep_cluster(ep), n) == BATON_NODE_DEAD ||
+                          baton_node_died_since(baton_ep_node(ep), n, deaths)))
+            return true;
+    return false;
+}
+
+static uint64_t deaths_now(struct baton_ep *ep)
+{
+    struct baton_wait wait;
+    baton_wait_begin(ep, &wait, BATON_NEVER, NULL);
+    return wait.deaths;
+}
+
+/*
+ * Deaths that count: those after the last look, as long as the table has not been repaired since.
+ * What happened before a repair, or before we opened the table, was the repairer's business.
+ */
+static uint64_t deaths_known(struct baton_ep *ep, struct baton_table *table, uint64_t state,
+                             uint64_t now)
+{
+    struct table_group *group = head_group(baton_load(ep, &table->head));
+    return group && group->group.healthy == state ? group->group.deaths : now;
+}
+
+/* Looks whether the table can be used, and marks it if a participant has died. */
+static int table_look(struct baton_ep *ep, struct baton_table *table, bool predecessor_died)
+{
+    uint64_t *words, deaths = deaths_now(ep);
+    int rc = header_get(ep, table, &words);
+    if (rc)
+        return rc;
+    uint64_t state = words[0];
+    if (state_phase(state) == PHASE_HEALTHY &&
+        (predecessor_died ||
+         participant_died(ep, table, words + 1, deaths_known(ep, table, state, deaths)))) {
+        uint64_t seen, broken = state_make(state_incarnation(state), PHASE_BROKEN);
+        rc = header_rcas(ep, &words[0], table, BATON_TABLE_AT_STATE, state, broken, &seen);
+        state = broken;
+    }
+    baton_ep_free(ep, words);
+    if (rc)
+        return rc;
+    if (state_phase(state) != PHASE_HEALTHY) {
+        distrust(ep, table);
+        return baton_fail(-ENOTRECOVERABLE,
+                          "lock table %s: a participant died or failed; it awaits a reinit",
+                          table->name);
+    }
+    return trust(ep, table, state, deaths);
+}
+
+/*
+ * Marks the table, so that nobody goes on waiting for somebody who will not come. The caller's queue
+ * pair towards the host may be what has failed; it stays as it is, and the mark goes another way.
+ */
+static void table_mark(struct baton_ep *ep, struct baton_table *table, uint64_t healthy)
+{
+    struct baton_ep *other = NULL;
+    uint64_t seen, *result;
+    distrust(ep, table);
+    if (baton_ep_state(ep, table->host)) {
+        if (baton_ep_open(baton_ep_node(ep), &other))
+            return;
+        ep = other;
+    }
+    result = baton_ep_alloc(ep, 8, 8);
+    if (result) {
+        (void)header_rcas(ep, result, table, BATON_TABLE_AT_STATE, healthy,
+                          state_make(state_incarnation(healthy), PHASE_BROKEN), &seen);
+        baton_ep_free(ep, result);
+    }
+    if (other)
+        (void)baton_ep_close(other);
+}
+
+/* ---- Making, opening, closing */
+
+static int kind_find(const char *name, const struct baton_lock_ops **out)
+{
+    char all[512];
+    *out = name ? baton_lock_kind(name) : NULL;
+    if (*out)
+        return 0;
+    baton_lock_kinds_text(all, sizeof all);
+    return baton_fail(-ENOENT, "no lock kind \"%.40s\"; there are: %s", name ? name : "", all);
+}
+
+static int line_size(const struct baton_lock_ops *ops, const uint64_t *params, uint64_t *out)
+{
+    uint64_t bytes = ops->line_bytes ? ops->line_bytes(params) : 64;
+    if (!bytes || bytes % 64 || bytes > REPAIR_BYTES)
+        return baton_fail(
+            -EINVAL, "lock kind %s: a lock of %llu bytes; a multiple of 64 up to %u is possible",
+            ops->name, (unsigned long long)bytes, REPAIR_BYTES);
+    *out = bytes;
+    return 0;
+}
+
+static void line_init(const struct baton_lock_ops *ops, const uint64_t *params, uint64_t bytes,
+                      uint64_t *words, uint64_t first)
+{
+    if (ops->init)
+        ops->init(params, words, first);
+    else
+        memset(words, 0, bytes);
+}
+
+/* What the kind says of one lock, said of all of them. */
+static int words_declare(const struct baton_lock_ops *ops, const uint64_t *params, uint64_t header,
+                         uint64_t line, uint64_t count, struct baton_words *out, unsigned *n)
+{
+    struct baton_words one[BATON_LOCK_WORDS_MAX];
+    unsigned records = ops->words ? ops->words(params, one, BATON_LOCK_WORDS_MAX) : 0;
+    if (records > BATON_LOCK_WORDS_MAX)
+        return baton_fail(-EINVAL, "lock kind %s: declares %u kinds of words, %u are possible",
+                          ops->name, records, BATON_LOCK_WORDS_MAX);
+    *n = 0;
+    for (unsigned i = 0; i < records; i++) {
+        for (uint64_t j = 0; j < one[i].count; j++) {
+            uint64_t offset = one[i].offset + j * one[i].stride;
+            if (*n == BATON_LOCK_WORDS_MAX || offset % 8 || offset > line - 8)
+                return baton_fail(-EINVAL, "lock kind %s: its declaration of words does not fit",
+                                  ops->name);
+            out[(*n)++] =
+                (struct baton_words){header + offset, line, count, one[i].kind, one[i].type};
+        }
+    }
+    return 0;
+}
+
+static int opts_check(const struct baton_table_opts *opts, const struct baton_lock_ops **ops,
+                      uint64_t *params)
+{
+    if (!opts || opts->size < sizeof *opts)
+        return baton_fail(-EINVAL, "lock table: options of %zu bytes, %zu are needed",
+                          opts ? opts->size : 0, sizeof *opts);
+    int rc = kind_find(opts->kind, ops);
+    if (rc)
+        return rc;
+    baton_lock_param_defaults(*ops, params);
+    if (opts->params)
+        memcpy(params, opts->params, BATON_LOCK_PARAMS_MAX * sizeof *params);
+    rc = baton_lock_params_check(*ops, params);
+    if (rc)
+        return rc;
+    if (!opts->count || opts->count > (uint64_t)1 << 32)
+        return baton_fail(-EINVAL, "lock table: %llu locks; 1 to 2^32 are possible",
+                          (unsigned long long)opts->count);
+    return 0;
+}
+
+static void handle_fill(struct baton_table *table, struct baton_ep *ep, const char *name,
+                        const struct baton_lock_ops *ops, baton_gptr base, const uint64_t *header)
+{
+    table->head = LOOK;
+    table->ops = ops;
+    table->base = base;
+    table->host = baton_gptr_node(base);
+    table->node = (uint16_t)baton_node_index(baton_ep_node(ep));
+    table->lines = base + header[BATON_TABLE_AT_HEADER];
+    table->count = header[BATON_TABLE_AT_COUNT];
+    table->line_bytes = header[BATON_TABLE_AT_LINE];
+    table->nodes = (unsigned)header[BATON_TABLE_AT_NODES];
+    table->first = header[BATON_TABLE_AT_FIRST];
+    memcpy(table->params, header + BATON_TABLE_AT_PARAMS, sizeof table->params);
+    strncpy(table->name, name, BATON_NAME_MAX);
+}
+
+/* On the host the locks are reached by CPU too. */
+static int handle_localise(struct baton_table *table, struct baton_ep *ep)
+{
+    void *memory;
+    if (table->host != table->node)
+        return 0;
+    int rc = baton_ptr(baton_ep_node(ep), table->lines, table->count * table->line_bytes, &memory);
+    if (!rc)
+        table->local = memory;
+    return rc;
+}
+
+/* Enters this handle in the node's attach word; tells whether a dead process's entry was there. */
+static int attach(struct baton_ep *ep, const struct baton_table *table, bool *predecessor_died)
+{
+    unsigned word = BATON_TABLE_AT_ATTACH + table->node;
+    uint64_t mine = own_life(ep) << 20, guess, seen = 0, next;
+    uint64_t *result = baton_ep_alloc(ep, 8, 8);
+    if (!result)
+        return -ENOMEM;
+    int rc;
+    do {
+        guess = seen;
+        *predecessor_died = guess && guess >> 20 != mine >> 20;
+        next = guess && !*predecessor_died ? guess + 1 : mine | 1;
+        rc = (next & HANDLES_MAX) == 0
+                 ? baton_fail(-EBUSY, "lock table %s: too many handles", table->name)
+                 : header_rcas(ep, result, table, word, guess, next, &seen);
+    } while (!rc && seen != guess);
+    baton_ep_free(ep, result);
+    return rc;
+}
+
+static int detach(struct baton_ep *ep, const struct baton_table *table)
+{
+    unsigned word = BATON_TABLE_AT_ATTACH + table->node;
+    uint64_t guess, seen = own_life(ep) << 20 | 1;
+    uint64_t *result = baton_ep_alloc(ep, 8, 8);
+    if (!result)
+        return -ENOMEM;
+    int rc;
+    do {
+        guess = seen;
+        rc = header_rcas(ep, result, table, word, guess, (guess & HANDLES_MAX) == 1 ? 0 : guess - 1,
+                         &seen);
+    } while (!rc && seen != guess);
+    baton_ep_free(ep, result);
+    return rc;
+}
+
+static void handle_free(struct baton_ep *ep, struct baton_table *table)
+{
+    struct table_group *group = head_group(table->head), *older;
+    for (; group; group = older) {
+        older = group->older;
+        baton_ep_free(ep, group);
+    }
+    baton_ep_free(ep, table);
+}
+
+int baton_table_create(struct baton_ep *ep, const char *name, const struct baton_table_opts *opts,
+                       struct baton_table **out)
+{
+    struct baton_node *node = baton_ep_node(ep);
+    const struct baton_lock_ops *ops = NULL;
+    struct baton_words words[BATON_LOCK_WORDS_MAX + 1];
+    uint64_t header[BATON_TABLE_AT_ATTACH] = {0}, *memory;
+    uint64_t params[BATON_LOCK_PARAMS_MAX], line, nodes = baton_cluster_nodes(baton_ep_cluster(ep));
+    uint64_t bytes =
+        (8 * (BATON_TABLE_AT_ATTACH + nodes) + BATON_PAGE - 1) / BATON_PAGE * BATON_PAGE;
+    unsigned declared = 0;
+    baton_gptr base;
+    bool predecessor_died;
+    void *pointer;
+
+    int rc = opts_check(opts, &ops, params);
+    if (!rc)
+        rc = line_size(ops, params, &line);
+    if (!rc)
+        rc = words_declare(ops, params, bytes, line, opts->count, words, &declared);
+    if (rc)
+        return rc;
+    words[declared++] = (struct baton_words){8 * BATON_TABLE_AT_STATE, 8, 1 + nodes,
+                                             BATON_WORD_NIC_RMW, BATON_WORD_VALUE};
+    rc = baton_segment_create(node, bytes + opts->count * line,
+                              BATON_READ | BATON_WRITE | BATON_ATOMIC, words, declared, &base);
+    if (rc)
+        return rc;
+    rc = baton_ptr(node, base, bytes + opts->count * line, &pointer);
+    if (rc)
+        goto destroy;
+    memory = pointer;
+
+    header[BATON_TABLE_AT_MAGIC] = BATON_TABLE_MAGIC;
+    header[BATON_TABLE_AT_VERSION] = BATON_TABLE_VERSION;
+    header[BATON_TABLE_AT_COUNT] = opts->count;
+    header[BATON_TABLE_AT_LINE] = line;
+    header[BATON_TABLE_AT_HEADER] = bytes;
+    header[BATON_TABLE_AT_NODES] = nodes;
+    header[BATON_TABLE_AT_FIRST] = opts->first_ticket;
+    memcpy(header + BATON_TABLE_AT_PARAMS, params, sizeof params);
+    strncpy((char *)(header + BATON_TABLE_AT_KIND), ops->name, BATON_KIND_NAME_MAX);
+    header[BATON_TABLE_AT_STATE] = state_make(0, PHASE_HEALTHY);
+    for (uint64_t i = 0; i < opts->count; i++)
+        line_init(ops, params, line, memory + (bytes + i * line) / 8, opts->first_ticket);
+    for (unsigned i = 0; i < BATON_TABLE_AT_ATTACH; i++)
+        baton_store(ep, &memory[i], header[i]);
+
+    struct baton_table *table = baton_ep_alloc(ep, sizeof *table, 64);
+    if (!table) {
+        rc = -ENOMEM;
+        goto destroy;
+    }
+    handle_fill(table, ep, name, ops, base, header);
+    table->maker = true;
+    rc = handle_localise(table, ep);
+    if (!rc)
+        rc = attach(ep, table, &predecessor_died);
+    if (!rc)
+        rc = table_look(ep, table, false);
+    if (!rc)
+        rc = baton_name_publish(node, name, base);
+    if (rc) {
+        handle_free(ep, table);
+        goto destroy;
+    }
+    *out = table;
+    return 0;
+
+destroy:
+    (void)baton_segment_destroy(node, base);
+    return rc;
+}
+
+/* Whether the header is one that this process can work with. */
+static int header_check(const char *name, const uint64_t *header, const struct baton_lock_ops **ops)
+{
+    uint64_t line;
+    char kind[BATON_KIND_NAME_MAX + 1];
+    if (header[BATON_TABLE_AT_MAGIC] != BATON_TABLE_MAGIC)
+        return baton_fail(-EINVAL, "\"%s\" is not the name of a lock table", name);
+    if (header[BATON_TABLE_AT_VERSION] != BATON_TABLE_VERSION)
+        return baton_fail(-EOPNOTSUPP, "lock table %s: layout %llu, this library speaks %u", name,
+                          (unsigned long long)header[BATON_TABLE_AT_VERSION], BATON_TABLE_VERSION);
+    memcpy(kind, header + BATON_TABLE_AT_KIND, sizeof kind);
+    kind[BATON_KIND_NAME_MAX] = 0;
+    int rc = kind_find(kind, ops);
+    if (rc)
+        return rc;
+    rc = line_size(*ops, header + BATON_TABLE_AT_PARAMS, &line);
+    if (rc)
+        return rc;
+    if (line != header[BATON_TABLE_AT_LINE])
+        return baton_fail(
+            -EOPNOTSUPP, "lock table %s: a lock of kind %s has %llu bytes there and %llu here",
+            name, kind, (unsigned long long)header[BATON_TABLE_AT_LINE], (unsigned long long)line);
+    return 0;
+}
+
+int baton_table_open(struct baton_ep *ep, const char *name, uint64_t deadline_ns,
+                     struct baton_table **out)
+{
+    const struct baton_lock_ops *ops = NULL;
+    struct baton_table *table;
+    baton_gptr base;
+    bool predecessor_died;
+    int rc = baton_name_lookup(ep, name, deadline_ns, &base);
+    if (rc)
+        return rc;
+    uint64_t *header = baton_ep_alloc(ep, BATON_TABLE_AT_ATTACH * 8, 64);
+    if (!header)
+        return -ENOMEM;
+    baton_get(ep, header, base, BATON_TABLE_AT_ATTACH * 8, BATON_ID_TABLE);
+    rc = baton_wait(ep, BATON_ID_TABLE);
+    if (!rc)
+        rc = header_check(name, header, &ops);
+    if (rc)
+        goto free_header;
+    table = baton_ep_alloc(ep, sizeof *table, 64);
+    if (!table) {
+        rc = -ENOMEM;
+        goto free_header;
+    }
+    handle_fill(table, ep, name, ops, base, header);
+    rc = handle_localise(table, ep);
+    if (!rc)
+        rc = attach(ep, table, &predecessor_died);
+    if (rc)
+        goto free_table;
+    /* A table that awaits a reinit can be opened: somebody has to do it. */
+    rc = table_look(ep, table, predecessor_died);
+    if (rc && rc != -ENOTRECOVERABLE) {
+        (void)detach(ep, table);
+        goto free_table;
+    }
+    baton_ep_free(ep, header);
+    *out = table;
+    return 0;
+
+free_table:
+    handle_free(ep, table);
+free_header:
+    baton_ep_free(ep, header);
+    return rc;
+}
+
+int baton_table_close(struct baton_ep *ep, struct baton_table *table)
+{
+    struct baton_node *node = baton_ep_node(ep);
+    int rc;
+    if (baton_node_index(node) != table->node)
+        return baton_fail(-EINVAL, "lock table %s: a handle of node %u, an endpoint of node %u",
+                          table->name, table->node, baton_node_index(node));
+    if (table->maker) {
+        /* Whoever waits for a lock of it in spite of the rules learns that there is none. */
+        uint16_t host = table->node;
+        baton_put64(ep, table_at(table, BATON_TABLE_AT_STATE), PHASE_CLOSED, 0);
+        (void)baton_gfence(ep, &host, 1);
+        rc = baton_name_withdraw(node, table->name);
+        int destroyed = baton_segment_destroy(node, table->base);
+        rc = rc ? rc : destroyed;
+    } else {
+        rc = detach(ep, table);
+        if (rc == -EKEYREJECTED || rc == -EHOSTDOWN || rc == -ENOTCONN)
+            rc = 0; /* there is nothing left to be detached from */
+    }
+    handle_free(ep, table);
+    return rc;
+}
+
+/* ---- Repair */
+
+/* Whether the one who took the repair upon itself is still there to finish it. */
+static bool repairer_lives(struct baton_ep *ep, const struct baton_table *table, uint64_t state,
+                           const uint64_t *attach_words)
+{
+    unsigned node = state_node(state);
+    if (node == table->node)
+        return state_life(state) == (own_life(ep) & 0xfffff);
+    return node < table->nodes &&
+           baton_node_state(baton_ep_cluster(ep), node) == BATON_NODE_ALIVE &&
+           (attach_words[node] >> 20 & 0xfffff) == state_life(state);
+}
+
+/* Participants that are gone take no part in what follows. */
+static int forget_the_dead(struct baton_ep *ep, const struct baton_table *table,
+                           const uint64_t *attach_words, uint64_t *result)
+{
+    uint64_t seen;
+    for (unsigned n = 0; n < table->nodes; n++) {
+        enum baton_node_state state = baton_node_state(baton_ep_cluster(ep), n);
+        if (!attach_words[n] || state == BATON_NODE_ALIVE)
+            continue;
+        int rc =
+            header_rcas(ep, result, table, BATON_TABLE_AT_ATTACH + n, attach_words[n], 0, &seen);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int lines_renew(struct baton_ep *ep, const struct baton_table *table, uint64_t first)
+{
+    uint16_t host = (uint16_t)table->host;
+    uint64_t at_once = REPAIR_BYTES / table->line_bytes;
+    if (at_once > table->count)
+        at_once = table->count;
+    uint64_t *lines = baton_ep_alloc(ep, at_once * table->line_bytes, 64);
+    if (!lines)
+        return -ENOMEM;
+    int rc = 0;
+    for (uint64_t i = 0; i < at_once; i++)
+        line_init(table->ops, table->params, table->line_bytes, lines + i * table->line_bytes / 8,
+                  first);
+    for (uint64_t i = 0; !rc && i < table->count; i += at_once) {
+        uint64_t n = table->count - i < at_once ? table->count - i : at_once;
+        baton_put(ep, table->lines + i * table->line_bytes, lines, n * table->line_bytes,
+                  BATON_ID_TABLE);
+        rc = baton_wait(ep, BATON_ID_TABLE);
+    }
+    if (!rc)
+        rc = baton_gfence(ep, &host, 1);
+    baton_ep_free(ep, lines);
+    return rc;
+}
+
+/* The repair proper, by the one whose name stands in the state word. */
+static int table_repair(struct baton_ep *ep, struct baton_table *table, uint64_t mine,
+                        const uint64_t *attach_words, uint64_t *result)
+{
+    uint64_t seen, deaths = deaths_now(ep), incarnation = state_incarnation(mine) + 1;
+    uint64_t healthy = state_make(incarnation, PHASE_HEALTHY);
+    int rc = forget_the_dead(ep, table, attach_words, result);
+    if (!rc)
+        rc = lines_renew(ep, table, table->first + (incarnation << INCARNATION_SHIFT));
+    if (!rc)
+        rc = header_rcas(ep, result, table, BATON_TABLE_AT_STATE, mine, healthy, &seen);
+    if (rc)
+        return rc;
+    if (seen != mine)
+        return baton_fail(-EAGAIN, "lock table %s: another node has taken the repair over",
+                          table->name);
+    return trust(ep, table, healthy, deaths);
+}
+
+int baton_table_reinit(struct baton_ep *ep, struct baton_table *table)
+{
+    uint64_t *words, seen = 0;
+    int rc = table_look(ep, table, false);
+    if (rc != -ENOTRECOVERABLE)
+        return rc;
+    rc = header_get(ep, table, &words);
+    if (rc)
+        return rc;
+    uint64_t state = words[0];
+    enum phase phase = state_phase(state);
+    uint64_t mine = state_make(state_incarnation(state), PHASE_REPAIR) |
+                    (uint64_t)table->node << 4 | (own_life(ep) & 0xfffff) << 20;
+    if (phase == PHASE_CLOSED)
+        rc = baton_fail(-ENOTRECOVERABLE, "lock table %s: its maker has closed it", table->name);
+    else if (phase == PHASE_HEALTHY)
+        rc = baton_fail(-EAGAIN, "lock table %s: another node has just repaired it", table->name);
+    else if (phase == PHASE_REPAIR && repairer_lives(ep, table, state, words + 1))
+        rc = baton_fail(-EAGAIN, "lock table %s: node %u repairs it", table->name,
+                        state_node(state));
+    else if (state_incarnation(state) == INCARNATIONS_MAX)
+        rc = baton_fail(-ENOTRECOVERABLE, "lock table %s: it has been repaired %u times",
+                        table->name, INCARNATIONS_MAX);
+    else
+        rc = header_rcas(ep, &words[0], table, BATON_TABLE_AT_STATE, state, mine, &seen);
+    if (!rc)
+        rc = seen == state
+                 ? table_repair(ep, table, mine, words + 1, &words[0])
+                 : baton_fail(-EAGAIN, "lock table %s: another node repairs it", table->name);
+    baton_ep_free(ep, words);
+    return rc;
+}
+
+/* ---- What a table says of itself */
+
+const struct baton_lock_ops *baton_table_kind(const struct baton_table *table)
+{
+    return table->ops;
+}
+
+uint64_t baton_table_count(const struct baton_table *table)
+{
+    return table->count;
+}
+
+unsigned baton_table_host(const struct baton_table *table)
+{
+    return table->host;
+}
+
+const uint64_t *baton_table_params(const struct baton_table *table)
+{
+    return table->params;
+}
+
+int baton_table_lock(struct baton_table *table, uint64_t index, struct baton_lock *out)
+{
+    if (index >= table->count)
+        return baton_fail(-ERANGE, "lock table %s: lock %llu of %llu", table->name,
+                          (unsigned long long)index, (unsigned long long)table->count);
+    uint64_t offset = index * table->line_bytes;
+    *out = (struct baton_lock){
+        .ops = table->ops,
+        .table = table,
+        .params = table->params,
+        .line = table->lines + offset,
+        .local = table->local ? table->local + offset / 8 : NULL,
+        .host = (uint16_t)table->host,
+        .node = table->node,
+    };
+    return 0;
+}
+
+/* ---- Waiters */
+
+int baton_waiter_open(struct baton_ep *ep, struct baton_waiter **out)
+{
+    struct baton_waiter *waiter = baton_ep_alloc(ep, sizeof *waiter, 64);
+    if (!waiter)
+        return -ENOMEM;
+    waiter->self = baton_addr(baton_ep_node(ep), waiter->word);
+    *out = waiter;
+    return 0;
+}
+
+int baton_waiter_close(struct baton_ep *ep, struct baton_waiter *waiter)
+{
+    if (waiter->line)
+        return baton_fail(-EBUSY, "the waiter holds the lock at %u+0x%llx",
+                          baton_gptr_node(waiter->line),
+                          (unsigned long long)baton_gptr_offset(waiter->line));
+    baton_ep_free(ep, waiter);
+    return 0;
+}
+
+/* ---- Locks */
+
+static int acquire_misused(const struct baton_lock *lock, struct baton_ep *ep,
+                           const struct baton_waiter *waiter)
+{
+    if (waiter->line)
+        return baton_fail(-EINVAL, "the waiter holds a lock already");
+    if (waiter->committed)
+        return baton_fail(-EINVAL,
+                          "the waiter is spent: an acquire failed that had taken its place");
+    return baton_fail(-EINVAL,
+                      "a lock handle of node %u, an endpoint of node %u, a waiter of node %u",
+                      lock->node, ep->node, baton_gptr_node(waiter->self));
+}
+
+/*
+ * Looks, and makes the wait start from what was seen: a participant that dies from then on ends it.
+ */
+static int table_usable(struct baton_ep *ep, struct baton_table *table, struct baton_wait *wait,
+                        uint64_t *head)
+{
+    int rc = table_look(ep, table, false);
+    if (rc)
+        return rc;
+    *head = baton_load(ep, &table->head);
+    wait->deaths = head_group(*head)->group.deaths;
+    return 0;
+}
+
+/*
+ * After an acquire that did not get the lock. If a place may have been taken, nobody will come to
+ * that place; and if the queue pair is broken, an earlier release of ours may have been lost.
+ */
+static int acquire_failed(const struct baton_lock *lock, struct baton_ep *ep,
+                          struct baton_waiter *waiter, uint64_t healthy, int rc)
+{
+    if (waiter->committed || rc == -EOWNERDEAD || baton_ep_state(ep, lock->host))
+        table_mark(ep, lock->table, healthy);
+    return rc;
+}
+
+typedef int (*acquire_fn)(const struct baton_lock *, struct baton_ep *, struct baton_waiter *,
+                          struct baton_wait *);
+
+static inline int acquire_by(acquire_fn acquire, const struct baton_lock *lock, struct baton_ep *ep,
+                             struct baton_waiter *waiter, uint64_t deadline_ns)
+{
+    struct baton_wait wait;
+    if (__builtin_expect(waiter->line || waiter->committed || ep->node != lock->node ||
+                             baton_gptr_node(waiter->self) != lock->node,
+                         0))
+        return acquire_misused(lock, ep, waiter);
+
+    uint64_t head = baton_load(ep, &lock->table->head);
+    baton_wait_begin(ep, &wait, deadline_ns, NULL); /* without a group it takes the count of now */
+    if (__builtin_expect((head & LOOK) || head_group(head)->group.deaths != wait.deaths, 0)) {
+        int rc = table_usable(ep, lock->table, &wait, &head);
+        if (rc)
+            return rc;
+    }
+    wait.group = &head_group(head)->group;
+    waiter->token = 0;
+    int rc = acquire(lock, ep, waiter, &wait);
+    if (__builtin_expect(rc != 0, 0))
+        return acquire_failed(lock, ep, waiter, wait.group->healthy, rc);
+    waiter->committed = 0;
+    waiter->line = lock->line;
+    waiter->healthy = wait.group->healthy;
+    return 0;
+}
+
+int baton_lock_acquire(const struct baton_lock *lock, struct baton_ep *ep,
+                       struct baton_waiter *waiter)
+{
+    return acquire_by(lock->ops->acquire, lock, ep, waiter, BATON_NEVER);
+}
+
+int baton_lock_try(const struct baton_lock *lock, struct baton_ep *ep, struct baton_waiter *waiter)
+{
+    if (!(lock->ops->caps & BATON_LOCK_TRY))
+        return baton_fail(-EOPNOTSUPP, "lock kind %s has no try", lock->ops->name);
+    return acquire_by(lock->ops->try_acquire, lock, ep, waiter, BATON_NEVER);
+}
+
+int baton_lock_acquire_until(const struct baton_lock *lock, struct baton_ep *ep,
+                             struct baton_waiter *waiter, uint64_t deadline_ns)
+{
+    if (!(lock->ops->caps & BATON_LOCK_DEADLINE))
+        return baton_fail(-EOPNOTSUPP, "lock kind %s can not give up its place in the queue",
+                          lock->ops->name);
+    return acquire_by(lock->ops->acquire, lock, ep, waiter, deadline_ns);
+}
+
+int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
+                       struct baton_waiter *waiter)
+{
+    if (__builtin_expect(waiter->line != lock->line || ep->node != lock->node, 0))
+        return baton_fail(-EINVAL, "the waiter does not hold this lock");
+    waiter->line = BATON_NULL;
+
+    /* After a repair the lock belongs to others, and its words must not hear of the old holder. */
+    if (__builtin_expect(
+            head_group(baton_load(ep, &lock->table->head))->group.healthy != waiter->healthy, 0))
+        return baton_fail(-EOWNERDEAD, "the lock table was repaired while the lock was held");
+
+    int rc = lock->ops->release(lock, ep, waiter);
+    if (__builtin_expect(rc || baton_epx(ep)->peers[lock->host].broken, 0))
+        table_mark(ep, lock->table, waiter->healthy);
+    return rc;
+}
+
+void baton_lock_wait_begin(const struct baton_lock *lock, struct baton_ep *ep,
+                           struct baton_wait *wait)
+{
+    baton_wait_begin(ep, wait, BATON_NEVER, &head_group(baton_load(ep, &lock->table->head))->group);
+}
