@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Telling a refutation as a story: what is supposed, the accesses that matter, each with a letter, and
+ * the edges that lead from one of them back to itself.
+ */
+#include "model/why.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/part_text.h"
+#include "model/refute.h"
+
+/* Longer stories are read by nobody: what is beyond is counted. */
+enum { STORIES_MAX = 16 };
+
+struct why {
+    const struct baton_program *program;
+    FILE *to;
+    unsigned stories;
+    unsigned n_letters;
+    uint16_t letter[BATON_ORDER_MAX]; /* per part: its number + 1, or 0 */
+};
+
+/* A, B, .. Z, A1, B1, .. */
+static const char *letter_text(unsigned number, char buf[16])
+{
+    if (number < 26)
+        snprintf(buf, 16, "%c", (char)('A' + number));
+    else
+        snprintf(buf, 16, "%c%u", (char)('A' + number % 26), number / 26);
+    return buf;
+}
+
+static const char *letter(const struct why *w, unsigned part, char buf[16])
+{
+    return letter_text(w->letter[part] - 1u, buf);
+}
+
+static void introduce(struct why *w, const struct baton_candidate *c, unsigned part)
+{
+    if (w->letter[part])
+        return;
+    w->letter[part] = (uint16_t)++w->n_letters;
+    char op[BATON_PART_TEXT], text[BATON_PART_TEXT], buf[16];
+    baton_part_op_text(c, w->program, part, op, sizeof(op));
+    baton_part_text(c, part, text, sizeof(text));
+    fprintf(w->to, "    %s  %s: %s\n", letter(w, part, buf), op, text);
+}
+
+static void introduce_all(struct why *w, const struct baton_candidate *c,
+                          const struct baton_proof *proof)
+{
+    if (proof->pair >= 0) {
+        introduce(w, c, c->pair[proof->pair].a);
+        introduce(w, c, c->pair[proof->pair].b);
+        introduce_all(w, c, proof->way[0]);
+        introduce_all(w, c, proof->way[1]);
+    }
+    for (unsigned i = 0; i < proof->n_steps; i++)
+        introduce(w, c, proof->cycle[i].edge.from);
+}
+
+static void indent(const struct why *w, unsigned depth)
+{
+    fprintf(w->to, "%*s", (int)(2 + 2 * depth), "");
+}
+
+static void tell_table(const struct why *w, const struct baton_candidate *c,
+                       const struct baton_edge *e, const char *verb)
+{
+    enum baton_stamp from = c->part[e->from].stamp, to = c->part[e->to].stamp;
+    char cell = c->stamps.cell[from][to];
+    fprintf(w->to, "because a %s %s before a later %s%s", baton_stamp_words(from), verb,
+            baton_stamp_words(to), cell == 's' || cell == 'n' ? " towards the same node" : "");
+}
+
+static void tell_overwritten(const struct why *w, const struct baton_candidate *c,
+                             const struct baton_edge *e, const char *from, const char *to)
+{
+    char op[BATON_PART_TEXT];
+    int source = c->source[e->from];
+    if (source < 0) {
+        fprintf(w->to, "because %s reads the initial value, which %s overwrites", from, to);
+        return;
+    }
+    baton_part_op_text(c, w->program, (unsigned)source, op, sizeof(op));
+    fprintf(w->to, "because %s reads the value of %s, which %s overwrites", from, op, to);
+}
+
+static void tell_reason(const struct why *w, const struct baton_candidate *c,
+                        const struct baton_cycle_step *step)
+{
+    const struct baton_edge *e = &step->edge;
+    char buf1[16], buf2[16];
+    const char *from = letter(w, e->from, buf1), *to = letter(w, e->to, buf2);
+    switch ((enum baton_edge_kind)e->kind) {
+    case BATON_EDGE_PPO:
+        tell_table(w, c, e, "stays");
+        break;
+    case BATON_EDGE_IPPO:
+        tell_table(w, c, e, "is issued");
+        break;
+    case BATON_EDGE_ISO:
+        if (c->part[e->from].stamp == BATON_STAMP_RF)
+            fprintf(w->to, "because a release fences before it writes");
+        else
+            fprintf(w->to, "because one operation reads before it writes");
+        break;
+    case BATON_EDGE_RF:
+        fprintf(w->to, "because %s reads the value that %s wrote", to, from);
+        break;
+    case BATON_EDGE_RB:
+        tell_overwritten(w, c, e, from, to);
+        break;
+    case BATON_EDGE_RB_OWN:
+        fprintf(w->to, "because %s does not see %s, an earlier store of its thread", from, to);
+        break;
+    case BATON_EDGE_MO:
+        fprintf(w->to, "because that is supposed to be the order of these writes");
+        break;
+    case BATON_EDGE_NFO:
+        fprintf(w->to, "because that is supposed to be the order of these two on their queue pair");
+        break;
+    case BATON_EDGE_RAO:
+        fprintf(w->to, "because that is supposed to be the order of these RMWs");
+        break;
+    case BATON_EDGE_RAO_END:
+        fprintf(w->to, "because an RMW towards a node has written before the next one reads");
+        break;
+    case BATON_EDGE_WAIT:
+        if (e->orders & BATON_EDGE_IN_HB)
+            fprintf(w->to, "because %s waits until the result is there", to);
+        else
+            fprintf(w->to, "because %s waits until the remote write has been issued", to);
+        break;
+    case BATON_EDGE_LOCK:
+        fprintf(w->to, "because the lock is released before it is acquired again");
+        break;
+    case BATON_EDGE_SC:
+        fprintf(w->to, "because SC memory keeps program order");
+        break;
+    }
+}
+
+static void tell_cycle(const struct why *w, const struct baton_candidate *c,
+                       const struct baton_proof *proof, unsigned depth)
+{
+    unsigned n = proof->n_steps;
+    char buf1[16], buf2[16];
+    if (!n) {
+        indent(w, depth);
+        fprintf(w->to, "a poll has no operation to answer it and never returns, a contradiction\n");
+        return;
+    }
+    bool effect = false;
+    for (unsigned i = 0; i < n; i++)
+        effect = effect || !proof->cycle[i].issue;
+    for (unsigned i = 0; i < n; i++) {
+        const struct baton_cycle_step *step = &proof->cycle[i];
+        indent(w, depth);
+        fprintf(w->to, "%s %s before %s, ", letter(w, step->edge.from, buf1),
+                step->issue ? "is issued" : "takes effect", letter(w, step->edge.to, buf2));
+        tell_reason(w, c, step);
+        fprintf(w->to, "\n");
+        /* A stretch of issue edges ends: what began it takes effect the moment it is issued. */
+        if (!step->issue || !effect || (i + 1 < n && proof->cycle[i + 1].issue))
+            continue;
+        unsigned first = i;
+        while (first > 0 && proof->cycle[first - 1].issue)
+            first--;
+        indent(w, depth);
+        fprintf(w->to, "so %s, which takes effect as it is issued, takes effect before %s\n",
+                letter(w, proof->cycle[first].edge.from, buf1), letter(w, step->edge.to, buf2));
+    }
+    indent(w, depth);
+    fprintf(w->to, "so %s would %s before itself, a contradiction\n",
+            letter(w, proof->cycle[0].edge.from, buf1), effect ? "take effect" : "be issued");
+}
+
+static void tell_proof(const struct why *w, const struct baton_candidate *c,
+                       const struct baton_proof *proof, unsigned depth)
+{
+    if (proof->pair < 0) {
+        tell_cycle(w, c, proof, depth);
+        return;
+    }
+    const struct baton_pair *pair = &c->pair[proof->pair];
+    char buf1[16], buf2[16];
+    const char *a = letter(w, pair->a, buf1), *b = letter(w, pair->b, buf2);
+    indent(w, depth);
+    switch (pair->kind) {
+    case BATON_PAIR_MO:
+        fprintf(w->to, "%s and %s write to one place, one after the other:\n", a, b);
+        break;
+    case BATON_PAIR_NFO:
+        fprintf(w->to, "%s and %s share a queue pair, which orders them one way or the other:\n", a,
+                b);
+        break;
+    case BATON_PAIR_RAO:
+        fprintf(w->to, "%s and %s go towards one node, whose RMWs run one at a time:\n", a, b);
+        break;
+    case BATON_PAIR_LOCK:
+        fprintf(w->to, "%s and %s acquire one lock, one after the other:\n", a, b);
+        break;
+    }
+    for (unsigned way = 0; way < 2; way++) {
+        indent(w, depth);
+        fprintf(w->to, "- if %s comes first:\n", way ? b : a);
+        tell_proof(w, c, proof->way[way], depth + 1);
+    }
+}
+
+static void tell_shape(const struct why *w, const struct baton_candidate *c)
+{
+    for (unsigned t = 0; t < c->program->n_threads; t++)
+        for (unsigned i = 0; i < c->program->thread[t].n_ops; i++) {
+            unsigned index = c->first_op[t] + i;
+            if (!baton_op_may_fail(c->program->thread[t].op[i].kind))
+                continue;
+            char op[BATON_PART_TEXT];
+            baton_part_op_text(c, w->program, c->first_part[index], op, sizeof(op));
+            fprintf(w->to, "    %s %s\n", op, c->succeeds[index] ? "succeeds" : "fails");
+        }
+}
+
+static void tell_supposition(const struct why *w, struct baton_candidate *c,
+                             const struct baton_supposition *s)
+{
+    char reader[BATON_PART_TEXT], writer[BATON_PART_TEXT], number[32] = "";
+    const char *loc = c->program->loc[s->loc].name;
+    int64_t value;
+    if (s->write >= 0) {
+        baton_part_op_text(c, w->program, (unsigned)s->write, writer, sizeof(writer));
+        if (baton_candidate_write_value(c, (unsigned)s->write, &value))
+            snprintf(number, sizeof(number), " %" PRId64, value);
+    }
+    if (!s->is_read) {
+        fprintf(w->to, "    the last value of %s is%s, written by %s\n", loc,
+                *number ? number : " open", writer);
+        return;
+    }
+    baton_part_op_text(c, w->program, s->read, reader, sizeof(reader));
+    if (s->write >= 0)
+        fprintf(w->to, "    %s reads %s =%s, written by %s\n", reader, loc,
+                *number ? number : " some value", writer);
+    else
+        fprintf(w->to, "    %s reads %s = %" PRId64 ", the initial value\n", reader, loc,
+                c->program->loc[s->loc].init);
+}
+
+static int tell(void *arg, struct baton_candidate *c, const struct baton_supposition *supposed,
+                unsigned n, const struct baton_proof *proof)
+{
+    struct why *w = arg;
+    if (w->stories++ >= STORIES_MAX)
+        return 0;
+    memset(w->letter, 0, sizeof(w->letter));
+    w->n_letters = 0;
+    if (n || c->n_choices) {
+        fprintf(w->to, "  Suppose that\n");
+        tell_shape(w, c);
+        for (unsigned i = 0; i < n; i++)
+            tell_supposition(w, c, &supposed[i]);
+    }
+    if (proof->pair >= 0 || proof->n_steps)
+        fprintf(w->to, "  Look at\n");
+    introduce_all(w, c, proof);
+    tell_proof(w, c, proof, 0);
+    return 0;
+}
+
+int baton_why(const struct baton_program *program, enum baton_model model,
+              const struct baton_engine_opts *opts, bool negate, FILE *to)
+{
+    struct baton_refute_ops ask = {0};
+    int rc = baton_refute(program, model, opts, negate, &ask);
+    if (rc)
+        return rc;
+    char *cond = baton_cond_text(program);
+    fprintf(to, "%s: under %s no execution makes this proposition %s.\n", cond ? cond : "",
+            baton_model_name(model), negate ? "false" : "true");
+    free(cond);
+    struct why w = {.program = program, .to = to};
+    struct baton_refute_ops story = {.impossible = tell, .arg = &w};
+    rc = baton_refute(program, model, opts, negate, &story);
+    if (rc)
+        return rc;
+    if (!w.stories)
+        fprintf(to, "  No way to combine the values of the program does.\n");
+    else if (w.stories > STORIES_MAX)
+        fprintf(to, "  %u more ways end in a contradiction too.\n", w.stories - STORIES_MAX);
+    return 0;
+}
