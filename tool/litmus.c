@@ -5,6 +5,8 @@
 #include <stddef.h>
 
 static const struct cmd *const subs[] = {
+    &litmus_check_cmd,
+    &litmus_fmt_cmd,
     &litmus_gen_cmd,
     NULL,
 };

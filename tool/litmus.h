@@ -6,6 +6,8 @@
 #include "cmd.h"
 
 extern const struct cmd litmus_cmd;
+extern const struct cmd litmus_check_cmd;
+extern const struct cmd litmus_fmt_cmd;
 extern const struct cmd litmus_gen_cmd;
 
 #endif

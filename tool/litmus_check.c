@@ -1,0 +1,772 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `baton litmus check`: runs tests through both engines, compares the engines with each other and with what the tests
+ * state, and prints in the form of herd7, so that scripts written for herd work here.
+ *
+ * The work is a list of checks, one for each test and model. Threads take them from the list; what a check prints goes
+ * to memory first and comes out in the order of the list, so that -j changes nothing but the time.
+ */
+#include "litmus.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "litmus_file.h"
+#include "litmus_size.h"
+#include "model/dot.h"
+#include "model/engine.h"
+#include "model/explain.h"
+#include "model/why.h"
+
+enum engine { MACHINE, AXIOMS, ENGINES };
+
+static const char *const engine_names[] = {"machine", "axioms"};
+
+struct options {
+    bool models[BATON_MODELS], any_model;
+    unsigned variants, jobs;
+    uint64_t max_states;
+    double timeout_s;
+    bool json, show_all, explain;
+    const char *dot, *svg; /* folders */
+};
+
+/* What one engine said. */
+struct answer {
+    bool ran;
+    int rc; /* of the engine; below, only meaningful when it is 0 */
+    struct baton_outcomes outcomes;
+    struct baton_engine_stats stats;
+    size_t positive, negative;
+    double seconds;
+};
+
+struct check {
+    const struct options *options;
+    const char *path;
+    const struct baton_program *program;
+    enum baton_model model;
+    int expected; /* enum baton_verdict, or -1 when the test says nothing */
+    struct answer answer[ENGINES];
+    int status; /* CMD_* */
+    char *text;
+    size_t text_size;
+    bool finished;
+};
+
+struct state {
+    struct options options;
+    struct litmus_paths paths;
+    int status;
+    struct baton_program *program; /* one per path */
+    struct check *check;
+    size_t n_checks, n_tests;
+
+    atomic_size_t next;
+    pthread_mutex_t mutex;
+    pthread_cond_t done;
+};
+
+enum { OPT_MAX_STATES = 256, OPT_TIMEOUT, OPT_JSON, OPT_SHOW, OPT_EXPLAIN, OPT_DOT, OPT_SVG };
+
+static const struct argp_option options[] = {
+    {"model", 'm', "MODEL", 0,
+     "Check under tso, wait, spec or impl, whatever the tests say (may be repeated)", 0},
+    {"variant", 'v', "VARIANT", 0,
+     "Settle an open entry of the model the other way: nrr-nrr, nar-nrr or nar-nlr", 0},
+    {"jobs", 'j', "N", 0, "Use N threads", 0},
+    {"show", OPT_SHOW, "WHAT", 0,
+     "cond: of every state what the condition speaks of (default); all: every register and "
+     "location",
+     0},
+    {"explain", OPT_EXPLAIN, NULL, 0,
+     "For a possible outcome, a shortest run step by step; for an impossible one, why", 0},
+    {"json", OPT_JSON, NULL, 0, "One JSON object a line for each test, model and engine", 0},
+    {"dot", OPT_DOT, "DIR", 0, "Draw an execution of each check into DIR, for graphviz", 0},
+    {"svg", OPT_SVG, "DIR", 0, "The same as SVG; needs the program dot", 0},
+    {"max-states", OPT_MAX_STATES, "N", 0, "Give up on a check after N states or candidates", 0},
+    {"timeout", OPT_TIMEOUT, "SECONDS", 0, "Give up on a check after so long in one engine", 0},
+    {0},
+};
+
+static double number_of_seconds(struct argp_state *state, const char *arg)
+{
+    char *end;
+    double s = strtod(arg, &end);
+    if (end == arg || *end || !(s > 0) || s > 1e9)
+        argp_error(state, "--timeout takes a number of seconds, found \"%s\"", arg);
+    return s;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct state *s = state->input;
+    struct options *o = &s->options;
+    int value;
+    switch (key) {
+    case 'm':
+        value = baton_model_parse(arg);
+        if (value < 0)
+            argp_error(state, "there is no model \"%s\"; there is tso, wait, spec and impl", arg);
+        o->models[value] = o->any_model = true;
+        return 0;
+    case 'v':
+        value = baton_variant_parse(arg);
+        if (value < 0)
+            argp_error(state, "there is no variant \"%s\"; there is nrr-nrr, nar-nrr and nar-nlr",
+                       arg);
+        o->variants |= (unsigned)value;
+        return 0;
+    case 'j':
+        o->jobs = (unsigned)litmus_number(state, "--jobs", arg, 1, 1024);
+        return 0;
+    case OPT_MAX_STATES:
+        o->max_states = litmus_number(state, "--max-states", arg, 1, UINT64_MAX);
+        return 0;
+    case OPT_TIMEOUT:
+        o->timeout_s = number_of_seconds(state, arg);
+        return 0;
+    case OPT_JSON:
+        o->json = true;
+        return 0;
+    case OPT_SHOW:
+        if (strcmp(arg, "cond") && strcmp(arg, "all"))
+            argp_error(state, "--show takes cond or all, found \"%s\"", arg);
+        o->show_all = !strcmp(arg, "all");
+        return 0;
+    case OPT_EXPLAIN:
+        o->explain = true;
+        return 0;
+    case OPT_DOT:
+        o->dot = arg;
+        return 0;
+    case OPT_SVG:
+        o->svg = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (litmus_paths_add(&s->paths, arg))
+            s->status = CMD_USAGE;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_usage(state);
+        return 0;
+    case ARGP_KEY_END:
+        if (o->json && o->explain)
+            argp_error(state, "--explain writes text and does not go with --json");
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "FILE|DIR...",
+    .doc = "Decides for each test which outcomes are possible, under every model that the test "
+           "states a "
+           "result for, with both engines, and compares. A test that states no result is checked "
+           "under the "
+           "models that take it; then ~exists and forall are statements, and exists is a question."
+           "\vExit status: 0 all as stated, 1 not, 2 bad input, 3 gave up at a limit.",
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static bool past_deadline(void *arg)
+{
+    return now_s() > *(const double *)arg;
+}
+
+/* The deadline is one per call of an engine; `deadline` must live as long as the options. */
+static struct baton_engine_opts engine_opts(const struct options *o, double *deadline)
+{
+    struct baton_engine_opts opts = {.variants = o->variants, .max_states = o->max_states};
+    if (o->timeout_s > 0) {
+        *deadline = now_s() + o->timeout_s;
+        opts.stop = past_deadline;
+        opts.stop_arg = deadline;
+    }
+    return opts;
+}
+
+static void ask(struct check *c, enum engine engine)
+{
+    struct answer *a = &c->answer[engine];
+    double deadline, start = now_s();
+    struct baton_engine_opts opts = engine_opts(c->options, &deadline);
+    a->ran = true;
+    a->rc = (engine == MACHINE ? baton_machine_run : baton_axioms_run)(c->program, c->model, &opts,
+                                                                       &a->outcomes, &a->stats);
+    a->seconds = now_s() - start;
+    if (a->rc)
+        return;
+    baton_outcomes_sort(&a->outcomes);
+    baton_outcomes_count(&a->outcomes, c->program, &a->positive, &a->negative);
+}
+
+/* Is what this engine found what the test states? */
+static bool as_stated(const struct check *c, const struct answer *a)
+{
+    if (c->expected >= 0)
+        return (int)baton_outcomes_verdict(a->positive, a->negative) == c->expected;
+    return c->program->quantifier == BATON_EXISTS ||
+           baton_quantifier_holds(c->program->quantifier, a->positive, a->negative);
+}
+
+static bool shown(const struct check *c, unsigned column)
+{
+    return c->options->show_all || baton_program_cond_uses(c->program, column);
+}
+
+/* The states as they are shown: columns that are not shown are zero, and equal states are one. */
+static int project(const struct check *c, const struct baton_outcomes *from,
+                   struct baton_outcomes *to)
+{
+    unsigned width = c->program->width;
+    int64_t *row = calloc(width + 1, sizeof(*row));
+    int rc = row ? 0 : -ENOMEM;
+    baton_outcomes_init(to, width);
+    for (size_t i = 0; rc >= 0 && i < from->n; i++) {
+        for (unsigned k = 0; k < width; k++)
+            row[k] = shown(c, k) ? baton_outcomes_row(from, i)[k] : 0;
+        rc = baton_outcomes_add(to, row);
+    }
+    free(row);
+    if (rc < 0) {
+        baton_outcomes_fini(to);
+        return rc;
+    }
+    baton_outcomes_sort(to);
+    return 0;
+}
+
+static void print_state(const struct check *c, const int64_t *row, FILE *to)
+{
+    char name[2 * BATON_NAME_MAX];
+    const char *between = "";
+    for (unsigned k = 0; k < c->program->width; k++) {
+        if (!shown(c, k))
+            continue;
+        baton_program_column_name(c->program, k, name, sizeof(name));
+        fprintf(to, "%s%s=%" PRId64 ";", between, name, row[k]);
+        between = " ";
+    }
+    putc('\n', to);
+}
+
+/* A 128-bit name for what the test says, however it was laid out. */
+static void print_hash(const struct baton_program *program, FILE *to)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *form = open_memstream(&text, &size);
+    if (form) {
+        baton_program_print(program, form);
+        fclose(form);
+    }
+    uint64_t a = 0xcbf29ce484222325u, b = 0x9e3779b97f4a7c15u;
+    for (size_t i = 0; i < size; i++) {
+        a = (a ^ (unsigned char)text[i]) * 0x100000001b3u;
+        b = (b ^ a) * 0xff51afd7ed558ccdu;
+        b ^= b >> 32;
+    }
+    free(text);
+    fprintf(to, "Hash=%016" PRIx64 "%016" PRIx64 "\n", a, b);
+}
+
+static void print_only_in(const struct check *c, enum engine in, enum engine out, FILE *to)
+{
+    const struct baton_outcomes *set = &c->answer[in].outcomes;
+    for (size_t i = 0; i < set->n; i++) {
+        const int64_t *row = baton_outcomes_row(set, i);
+        if (baton_outcomes_has(&c->answer[out].outcomes, row))
+            continue;
+        fprintf(to, "Only the %s: ", engine_names[in]);
+        struct options all = *c->options;
+        all.show_all = true;
+        struct check everything = {.options = &all, .program = c->program};
+        print_state(&everything, row, to);
+    }
+}
+
+static const char *gave_up(int rc)
+{
+    switch (rc) {
+    case -E2BIG:
+        return "gave up at the limit of states";
+    case -ETIME:
+        return "gave up at the limit of time";
+    default:
+        return strerror(-rc);
+    }
+}
+
+static bool agree(const struct check *c)
+{
+    const struct answer *m = &c->answer[MACHINE], *a = &c->answer[AXIOMS];
+    return !m->ran || !a->ran || m->rc || a->rc || baton_outcomes_equal(&m->outcomes, &a->outcomes);
+}
+
+/* The engine whose answer is printed: the first that has one. */
+static const struct answer *best_answer(const struct check *c)
+{
+    for (int e = 0; e < ENGINES; e++)
+        if (c->answer[e].ran && !c->answer[e].rc)
+            return &c->answer[e];
+    return NULL;
+}
+
+static void print_model_line(const struct check *c, FILE *to)
+{
+    fprintf(to, "Model %s", baton_model_name(c->model));
+    for (unsigned bit = 1; bit && bit <= c->options->variants; bit <<= 1)
+        if (c->options->variants & bit)
+            fprintf(to, " %s", baton_variant_name(bit));
+    const char *between = " (";
+    for (int e = 0; e < ENGINES; e++) {
+        const struct answer *a = &c->answer[e];
+        if (!a->ran)
+            continue;
+        fprintf(to, "%s%s: ", between, engine_names[e]);
+        if (a->rc)
+            fputs(gave_up(a->rc), to);
+        else
+            fprintf(to, "%" PRIu64 " %s", a->stats.explored,
+                    e == MACHINE ? "states" : "candidates");
+        between = ", ";
+    }
+    fputs(")\n", to);
+}
+
+static void print_block(const struct check *c, FILE *to)
+{
+    static const char *const kinds[] = {"Allowed", "Forbidden", "Required"};
+    const struct baton_program *p = c->program;
+    const struct answer *a = best_answer(c);
+    struct baton_outcomes states = {0};
+    char *cond = baton_cond_text(p);
+    fprintf(to, "Test %s %s\n", p->name, kinds[p->quantifier]);
+    if (!a || !cond || project(c, &a->outcomes, &states)) {
+        fprintf(to, "Observation %s Unknown\n", p->name);
+        print_model_line(c, to);
+        putc('\n', to);
+        free(cond);
+        return;
+    }
+    fprintf(to, "States %zu\n", states.n);
+    for (size_t i = 0; i < states.n; i++)
+        print_state(c, baton_outcomes_row(&states, i), to);
+    bool holds = baton_quantifier_holds(p->quantifier, a->positive, a->negative);
+    fprintf(to, "%s\nWitnesses\nPositive: %zu Negative: %zu\nCondition %s\n", holds ? "Ok" : "No",
+            a->positive, a->negative, cond);
+    fprintf(to, "Observation %s %s %zu %zu\n", p->name,
+            baton_verdict_name(baton_outcomes_verdict(a->positive, a->negative)), a->positive,
+            a->negative);
+    fprintf(to, "Time %s %.2f\n", p->name, c->answer[MACHINE].seconds + c->answer[AXIOMS].seconds);
+    print_hash(p, to);
+    print_model_line(c, to);
+    if (!a->outcomes.n)
+        fputs("Warning: no run of this program comes to an end, so nothing was observed\n", to);
+    if (c->expected >= 0 && !as_stated(c, a))
+        fprintf(to, "Not as stated: Result %s: %s\n", baton_model_name(c->model),
+                baton_verdict_name((enum baton_verdict)c->expected));
+    if (!agree(c)) {
+        fputs("The engines disagree\n", to);
+        print_only_in(c, MACHINE, AXIOMS, to);
+        print_only_in(c, AXIOMS, MACHINE, to);
+    }
+    putc('\n', to);
+    baton_outcomes_fini(&states);
+    free(cond);
+}
+
+/* Names hold no character that JSON would want escaped. */
+static void print_json(const struct check *c, enum engine engine, FILE *to)
+{
+    const struct answer *a = &c->answer[engine];
+    struct baton_outcomes states = {0};
+    bool known = !a->rc && !project(c, &a->outcomes, &states);
+    fprintf(to, "{\"test\":\"%s\",\"model\":\"%s\",\"engine\":\"%s\",\"observation\":\"%s\"",
+            c->program->name, baton_model_name(c->model), engine_names[engine],
+            known ? baton_verdict_name(baton_outcomes_verdict(a->positive, a->negative))
+                  : "Unknown");
+    if (known)
+        fprintf(to, ",\"positive\":%zu,\"negative\":%zu", a->positive, a->negative);
+    else
+        fputs(",\"positive\":null,\"negative\":null", to);
+    if (c->expected >= 0)
+        fprintf(to, ",\"expected\":\"%s\"", baton_verdict_name((enum baton_verdict)c->expected));
+    else
+        fputs(",\"expected\":null", to);
+    fprintf(to, ",\"ok\":%s,\"states\":[",
+            !known                        ? "null"
+            : as_stated(c, a) && agree(c) ? "true"
+                                          : "false");
+    for (size_t i = 0; i < states.n; i++) {
+        char name[2 * BATON_NAME_MAX];
+        const char *between = "";
+        fputs(i ? ",{" : "{", to);
+        for (unsigned k = 0; k < c->program->width; k++) {
+            if (!shown(c, k))
+                continue;
+            baton_program_column_name(c->program, k, name, sizeof(name));
+            fprintf(to, "%s\"%s\":%" PRId64, between, name, baton_outcomes_row(&states, i)[k]);
+            between = ",";
+        }
+        putc('}', to);
+    }
+    fprintf(to, "],\"explored\":%" PRIu64 ",\"seconds\":%.6f}\n", a->stats.explored, a->seconds);
+    baton_outcomes_fini(&states);
+}
+
+/* What is worth explaining: what the condition asks for, or what breaks a forall. */
+static bool explains_negation(const struct baton_program *program)
+{
+    return program->quantifier == BATON_FORALL;
+}
+
+static void explain(const struct check *c, FILE *to)
+{
+    const struct answer *a = best_answer(c);
+    if (!a)
+        return;
+    bool negate = explains_negation(c->program);
+    size_t hits = negate ? a->negative : a->positive;
+    char *cond = baton_cond_text(c->program);
+    double deadline;
+    struct baton_engine_opts opts = engine_opts(c->options, &deadline);
+    int rc;
+    if (!hits && c->model == BATON_MODEL_IMPL) {
+        fprintf(to,
+                "Impossible: none of the %" PRIu64
+                " states of the machine leads there (impl has no axioms that could say why)\n",
+                a->stats.explored);
+        rc = 0;
+    } else if (!hits) {
+        rc = baton_why(c->program, c->model, &opts, negate, to);
+    } else if (c->model == BATON_MODEL_SPEC) {
+        /* The machine runs implementations. Mostly they show what the axioms of the libraries allow. */
+        rc = baton_explain(c->program, BATON_MODEL_IMPL, &opts, negate, to);
+        if (rc == -ENOENT) {
+            fputs("Possible by the axioms of the libraries, which promise less than the "
+                  "implementations give: no run of those ends so. --dot draws the execution.\n",
+                  to);
+            rc = 0;
+        }
+    } else {
+        rc = baton_explain(c->program, c->model, &opts, negate, to);
+    }
+    if (rc < 0)
+        fprintf(to, "No explanation: %s\n", gave_up(rc));
+    putc('\n', to);
+    free(cond);
+}
+
+/* Writes NAME-MODEL.dot into the folder. -ENOENT: there is nothing to draw. */
+static int draw(const struct check *c, const char *path)
+{
+    double deadline;
+    struct baton_engine_opts opts = engine_opts(c->options, &deadline);
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return -ENOMEM;
+    int rc = baton_dot(c->program, c->model, &opts, explains_negation(c->program), to);
+    if (fclose(to) && rc >= 0)
+        rc = -ENOMEM;
+    FILE *f = rc >= 0 ? fopen(path, "w") : NULL;
+    if (rc >= 0 && !f)
+        rc = -errno;
+    if (f) {
+        if (fwrite(text, 1, size, f) != size)
+            rc = -EIO;
+        if (fclose(f) && rc >= 0)
+            rc = -EIO;
+    }
+    free(text);
+    return rc;
+}
+
+extern char **environ;
+
+static int run_dot(const char *from, const char *to)
+{
+    char *const argv[] = {"dot", "-Tsvg", "-o", (char *)to, (char *)from, NULL};
+    pid_t pid;
+    int status, rc = posix_spawnp(&pid, "dot", NULL, NULL, argv, environ);
+    if (rc)
+        return -rc;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -errno;
+    return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
+}
+
+static void draw_into(struct check *c, FILE *to)
+{
+    const char *folder = c->options->svg ? c->options->svg : c->options->dot;
+    char dot[4096], svg[4096];
+    int n = snprintf(dot, sizeof(dot), "%s/%s-%s.dot", folder, c->program->name,
+                     baton_model_name(c->model));
+    snprintf(svg, sizeof(svg), "%s/%s-%s.svg", folder, c->program->name,
+             baton_model_name(c->model));
+    if (c->model == BATON_MODEL_IMPL) /* the machine has runs, not executions */
+        return;
+    int rc = (size_t)n < sizeof(dot) ? draw(c, dot) : -ENAMETOOLONG;
+    if (rc == -ENOENT && !c->options->json)
+        fprintf(to, "No picture of %s: no values satisfy the condition\n\n", c->program->name);
+    if (rc >= 0 && c->options->svg) {
+        rc = run_dot(dot, svg);
+        if (!c->options->dot)
+            unlink(dot);
+    }
+    if (rc < 0 && rc != -ENOENT) {
+        fprintf(stderr, "%s: %s\n", c->options->svg ? svg : dot, gave_up(rc));
+        c->status = c->status > CMD_USAGE ? c->status : CMD_USAGE;
+    }
+}
+
+static int status_of(const struct check *c)
+{
+    int status = CMD_OK;
+    for (int e = 0; e < ENGINES; e++) {
+        const struct answer *a = &c->answer[e];
+        if (!a->ran)
+            continue;
+        if (!a->rc && !as_stated(c, a))
+            return CMD_NOT_AS_EXPECTED;
+        if (a->rc)
+            status = CMD_GAVE_UP;
+    }
+    return agree(c) ? status : CMD_NOT_AS_EXPECTED;
+}
+
+static void run_check(struct check *c)
+{
+    if (c->model != BATON_MODEL_SPEC)
+        ask(c, MACHINE);
+    if (c->model != BATON_MODEL_IMPL)
+        ask(c, AXIOMS);
+    c->status = status_of(c);
+    FILE *to = open_memstream(&c->text, &c->text_size);
+    if (to) {
+        if (c->options->json) {
+            for (enum engine e = 0; e < ENGINES; e++)
+                if (c->answer[e].ran)
+                    print_json(c, e, to);
+        } else {
+            print_block(c, to);
+            if (c->options->explain)
+                explain(c, to);
+        }
+        if (c->options->dot || c->options->svg)
+            draw_into(c, to);
+        fclose(to);
+    }
+    for (int e = 0; e < ENGINES; e++)
+        if (c->answer[e].ran && !c->answer[e].rc)
+            baton_outcomes_fini(&c->answer[e].outcomes);
+}
+
+static void *work(void *arg)
+{
+    struct state *s = arg;
+    for (;;) {
+        size_t i = atomic_fetch_add(&s->next, 1);
+        if (i >= s->n_checks)
+            return NULL;
+        run_check(&s->check[i]);
+        pthread_mutex_lock(&s->mutex);
+        s->check[i].finished = true;
+        pthread_cond_signal(&s->done);
+        pthread_mutex_unlock(&s->mutex);
+    }
+}
+
+/* A line on a terminal that is written over; nothing elsewhere. */
+static void progress(const struct state *s, size_t at, bool wanted)
+{
+    if (!wanted)
+        return;
+    fprintf(stderr, "\r\033[K[%zu/%zu] %s %s", at, s->n_checks, s->check[at].program->name,
+            baton_model_name(s->check[at].model));
+}
+
+static void print_in_order(struct state *s)
+{
+    /* Where the output itself scrolls by, it is progress enough. */
+    bool wanted = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+    for (size_t i = 0; i < s->n_checks; i++) {
+        struct check *c = &s->check[i];
+        pthread_mutex_lock(&s->mutex);
+        if (!c->finished)
+            progress(s, i, wanted);
+        while (!c->finished)
+            pthread_cond_wait(&s->done, &s->mutex);
+        pthread_mutex_unlock(&s->mutex);
+        fwrite(c->text, 1, c->text_size, stdout);
+        free(c->text);
+        c->text = NULL;
+    }
+    if (wanted)
+        fputs("\r\033[K", stderr);
+}
+
+/* -ENOMEM when not one thread could be had. */
+static int run_all(struct state *s)
+{
+    unsigned n = s->options.jobs, started = 0;
+    pthread_t thread[1024];
+    pthread_mutex_init(&s->mutex, NULL);
+    pthread_cond_init(&s->done, NULL);
+    if (n > s->n_checks)
+        n = (unsigned)s->n_checks;
+    while (started < n && !pthread_create(&thread[started], NULL, work, s))
+        started++;
+    if (started)
+        print_in_order(s);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(thread[i], NULL);
+    pthread_cond_destroy(&s->done);
+    pthread_mutex_destroy(&s->mutex);
+    return started || !n ? 0 : -ENOMEM;
+}
+
+static void add_check(struct state *s, size_t test, enum baton_model model, int expected)
+{
+    const char *reason;
+    if (baton_program_supports(&s->program[test], model, &reason)) {
+        litmus_refuse(s->paths.path[test], model, reason);
+        s->status = CMD_USAGE;
+        return;
+    }
+    s->check[s->n_checks++] = (struct check){.options = &s->options,
+                                             .path = s->paths.path[test],
+                                             .program = &s->program[test],
+                                             .model = model,
+                                             .expected = expected};
+}
+
+static int expected_of(const struct baton_program *p, enum baton_model model)
+{
+    for (unsigned i = 0; i < p->n_results; i++)
+        if (p->result[i].model == model)
+            return (int)p->result[i].verdict;
+    return -1;
+}
+
+static void add_checks(struct state *s, size_t test)
+{
+    const struct baton_program *p = &s->program[test];
+    const char *reason;
+    if (s->options.any_model) {
+        for (int m = 0; m < BATON_MODELS; m++)
+            if (s->options.models[m])
+                add_check(s, test, m, expected_of(p, m));
+    } else if (p->n_results) {
+        for (unsigned i = 0; i < p->n_results; i++)
+            add_check(s, test, p->result[i].model, (int)p->result[i].verdict);
+    } else {
+        /* tso and wait take primitive programs; only what they refuse needs the libraries' models. */
+        bool primitive = !baton_program_supports(p, BATON_MODEL_TSO, &reason);
+        for (int m = 0; m < BATON_MODELS; m++)
+            if ((m == BATON_MODEL_TSO || m == BATON_MODEL_WAIT) == primitive &&
+                !baton_program_supports(p, m, &reason))
+                add_check(s, test, m, -1);
+        if (!primitive && baton_program_supports(p, BATON_MODEL_IMPL, &reason))
+            add_check(s, test, BATON_MODEL_IMPL, -1);
+    }
+}
+
+static void read_all(struct state *s)
+{
+    s->program = calloc(s->paths.n + 1, sizeof(*s->program));
+    s->check = calloc(s->paths.n * BATON_MODELS + 1, sizeof(*s->check));
+    if (!s->program || !s->check) {
+        fprintf(stderr, "%s\n", strerror(ENOMEM));
+        exit(CMD_USAGE);
+    }
+    for (size_t i = 0; i < s->paths.n; i++) {
+        if (litmus_read(s->paths.path[i], &s->program[i])) {
+            s->status = CMD_USAGE;
+            continue;
+        }
+        s->n_tests++;
+        add_checks(s, i);
+    }
+}
+
+static void summarize(const struct state *s, double seconds)
+{
+    size_t n[4] = {0};
+    uint64_t explored[ENGINES] = {0};
+    for (size_t i = 0; i < s->n_checks; i++) {
+        n[s->check[i].status]++;
+        for (int e = 0; e < ENGINES; e++)
+            explored[e] += s->check[i].answer[e].stats.explored;
+    }
+    /* In JSON mode standard output holds objects only. */
+    fprintf(s->options.json ? stderr : stdout,
+            "%zu tests, %zu checks: %zu as stated, %zu not, %zu unknown; %" PRIu64
+            " states, %" PRIu64 " candidates, %.2f s\n",
+            s->n_tests, s->n_checks, n[CMD_OK] + n[CMD_USAGE], n[CMD_NOT_AS_EXPECTED],
+            n[CMD_GAVE_UP], explored[MACHINE], explored[AXIOMS], seconds);
+}
+
+/* Bad input outweighs a wrong result, and that outweighs an unknown one. */
+static int worse(int a, int b)
+{
+    static const int weight[] = {
+        [CMD_OK] = 0, [CMD_GAVE_UP] = 1, [CMD_NOT_AS_EXPECTED] = 2, [CMD_USAGE] = 3};
+    return weight[a] >= weight[b] ? a : b;
+}
+
+static int run(const struct cmd *self, int argc, char **argv)
+{
+    struct state s = {.options = {.jobs = 1}};
+    double start = now_s();
+    argp_parse(self->argp, argc, argv, 0, NULL, &s);
+    read_all(&s);
+    if (run_all(&s)) {
+        fputs("no thread could be started\n", stderr);
+        s.status = CMD_USAGE;
+    }
+    summarize(&s, now_s() - start);
+    int status = s.status;
+    for (size_t i = 0; i < s.n_checks; i++)
+        status = worse(status, s.check[i].status);
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "standard output: %s\n", strerror(errno));
+        status = CMD_USAGE;
+    }
+    for (size_t i = 0; i < s.paths.n; i++)
+        baton_program_fini(&s.program[i]);
+    free(s.program);
+    free(s.check);
+    litmus_paths_fini(&s.paths);
+    return status;
+}
+
+const struct cmd litmus_check_cmd = {
+    .name = "check",
+    .summary = "which outcomes of litmus tests are possible, and are they as stated",
+    .argp = &argp,
+    .run = run,
+};
