@@ -10,7 +10,9 @@
 
 #include "fabric/world.h"
 #include "lock/alock.h"
+#include "lock/farlock.h"
 #include "lock/mcs.h"
+#include "lock/merge.h"
 #include "lock/table.h"
 #include "lock/ticket.h"
 #include "lock/ts.h"
@@ -21,10 +23,8 @@
 
 static pthread_mutex_t kinds_lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct baton_lock_ops *kinds[KINDS_MAX + 1] = {
-    &baton_lock_ts,
-    &baton_lock_ticket,
-    &baton_lock_mcs,
-    &baton_lock_alock,
+    &baton_lock_ts,      &baton_lock_ticket,    &baton_lock_mcs,   &baton_lock_alock,
+    &baton_lock_farlock, &baton_lock_farlock_g, &baton_lock_merge,
 };
 
 const struct baton_lock_ops *const *baton_lock_kinds(void)

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * merge: strictly first come, first served over threads of the host, which use the CPU, and remote
+ * ones, with a doorway that waits for nobody.
+ *
+ *     lock     word 0      cl    local tickets given out                       CPU_RMW
+ *              word 1      turn  how many of each class have released          PLAIN, the holder's
+ *              word 2      cr    remote tickets given out                      NIC_RMW
+ *              pre[N]      what local ticket l saw in cr before it was taken   PLAIN, l's
+ *              post[N]     what remote ticket r saw in cl after it was taken   PLAIN, r's
+ *              who[N]      where remote waiters sleep; not used by the polling head
+ *     The slots of ticket t are those of index t mod N. They begin at word 8, with one slot at word 3,
+ *     which keeps such a lock in 64 bytes. merge_rule.h draws turn and the slots. Zeroed memory is a
+ *     free lock.
+ *
+ * Two dispensers give out tickets, one a class. Only the lowest ticket of each class that has not been
+ * served can be next, and of these two the local one goes first iff it saw a cr not beyond the remote
+ * ticket before it was taken, and the remote one saw a cl beyond the local ticket after it was taken.
+ * Both are facts that never change, so both sides find the same winner without talking to each other.
+ *
+ * acquire    local: load cr, fetch-add cl; if both dispensers stand at the turn: in. Else publish what was
+ *            seen, await the own half of turn, look at cr and the other's post until the rule decides
+ *            remote: rfaa cr, get cl and turn; in if the turn is there and nobody local was before.
+ *            Else publish what was seen, poll turn, and pre when the own half is there
+ * release    local: store turn. remote: rfence, put turn
+ *
+ * Costs (waited round trips, acquire + release; remote operations): remote, uncontended 1 + 0; 4.
+ * Contended + 1 per poll; every remote waiter polls, the more seldom the further back it stands. Local:
+ * no remote operation; one fetch-add.
+ * Fair: first come, first served; who starts after another's doorway has ended is served after it. A
+ * local doorway ends with the fetch-add, a remote one when its one round trip is back.
+ * The token counts the holders.
+ * A slot is written only when its ticket is less than N from being served; meanwhile nothing is lost,
+ * since what will be written is fixed. So merge.slots may be 1, at the price of a later decision.
+ * Release covers all that the holder did towards the host: the turn is put behind that, and a local
+ * holder settles first. It waits for nobody.
+ * A holder or waiter that dies stops the lock; the table is marked, see baton/lock.h.
+ */
+#ifndef BATON_LOCK_MERGE_H
+#define BATON_LOCK_MERGE_H
+
+#include <baton/lock.h>
+
+extern const struct baton_lock_ops baton_lock_merge;
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * farlock, farlock-g and merge with crowds of 1 + 1 to 3 + 3 threads (local + remote, and one class
+ * alone), in chain order and in swap mode, with their parameters at the ends of their ranges, also
+ * starting just below the places where fields of their words wrap. crowd.h says what is checked.
+ *
+ * fair_step_test [SEEDS [FIRST]]: so many schedules for each of the combinations.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "crowd.h"
+
+#define ONE ((uint64_t)1)
+
+static const struct variant {
+    const char *kind;
+    const char *setting[3];
+    bool fcfs;
+} variants[] = {
+    {"farlock", {NULL}, true},
+    {"farlock", {"chain=off"}, true},
+    {"farlock-g", {NULL}, false},
+    {"farlock-g", {"group_local=1"}, false},
+    {"farlock-g", {"group_local=2", "group_remote=2"}, false},
+    {"farlock-g", {"group_remote=20", "chain=off"}, false},
+    {"merge", {NULL}, true},
+    {"merge", {"slots=2"}, true},
+    {"merge", {"slots=1"}, true},
+};
+
+static const unsigned sizes[][2] = {{1, 0}, {0, 1}, {1, 1}, {2, 1}, {1, 2}, {2, 2},
+                                    {3, 1}, {1, 3}, {3, 3}, {3, 0}, {0, 3}};
+
+static const uint64_t presets[] = {0, (ONE << 20) - 3, (ONE << 28) - 3, (ONE << 44) - 3};
+
+int main(int argc, char **argv)
+{
+    const uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 0) : 16;
+    const uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+    unsigned bad = 0;
+
+    for (unsigned v = 0; v < sizeof(variants) / sizeof(variants[0]); v++) {
+        uint64_t runs = 0, entries = 0, contended = 0;
+        for (unsigned s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+            for (unsigned swap = 0; swap < 2; swap++)
+                for (uint64_t seed = first; seed < first + seeds; seed++, runs++) {
+                    struct crowd crowd = {
+                        .kind = variants[v].kind,
+                        .setting = {variants[v].setting[0], variants[v].setting[1]},
+                        .local = sizes[s][0],
+                        .remote = sizes[s][1],
+                        .rounds = 4,
+                        .swap = swap,
+                        .spread = seed & 1,
+                        .fcfs = variants[v].fcfs,
+                        .first_ticket = presets[seed / 2 % 4],
+                        .seed = seed,
+                    };
+                    struct crowd_result result;
+                    crowd_run(&crowd, &result);
+                    if (!crowd_good(&result) && ++bad <= 20)
+                        crowd_print(&crowd, &result);
+                    entries += result.entries;
+                    contended += result.contended;
+                }
+        printf("%-9s %-13s %-14s %" PRIu64 " runs, %" PRIu64 " entries, %.2f of them contended\n",
+               variants[v].kind, variants[v].setting[0] ? variants[v].setting[0] : "",
+               variants[v].setting[1] ? variants[v].setting[1] : "", runs, entries,
+               (double)contended / (double)entries);
+    }
+    printf("seeds %" PRIu64 " from %" PRIu64 ", %u runs failed\n", seeds, first, bad);
+    return bad != 0;
+}
