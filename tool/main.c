@@ -5,9 +5,13 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "bench.h"
+#include "info.h"
 #include "litmus.h"
 
 static const struct cmd *const commands[] = {
+    &bench_cmd,
+    &info_cmd,
     &litmus_cmd,
     NULL,
 };
