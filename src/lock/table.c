@@ -20,13 +20,14 @@ enum phase { PHASE_NONE, PHASE_HEALTHY, PHASE_BROKEN, PHASE_REPAIR, PHASE_CLOSED
 
 #define LOOK 1u
 #define HANDLES_MAX 0xfffffu
-#define INCARNATIONS_MAX 0xffffu
+#define INCARNATIONS_MAX 0x7ffu
 #define REPAIR_BYTES 16384u
 
 /*
  * Tickets of one incarnation lie above those of the one before, so that fencing tokens rise over a
  * repair and a ticket from before it fits nothing. Holds for 2^47 acquisitions of one lock between
- * two repairs: fifty days of nothing else, at thirty million a second.
+ * two repairs: fifty days of nothing else, at thirty million a second. With 2047 incarnations tickets
+ * stay below 2^58, which leaves the kinds room for tokens made of more than a ticket.
  */
 #define INCARNATION_SHIFT 47
 
