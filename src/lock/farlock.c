@@ -447,19 +447,20 @@ static int remote_try(const struct baton_lock *lock, struct baton_ep *ep,
 static int remote_grant(const struct baton_lock *lock, struct baton_ep *ep,
                         struct baton_waiter *waiter)
 {
+    uint64_t next;
     int rc;
-    uint64_t next = baton_load(ep, &waiter->word[NEXT]);
     if (!baton_load(ep, &waiter->word[DETACHED])) {
         struct baton_wait wait;
         /* He may be waiting for a pass that was lost on its way. */
+        next = baton_load(ep, &waiter->word[NEXT]);
         if (next && (rc = baton_settle(ep, baton_gptr_node(next))))
             return rc;
         baton_lock_wait_begin(lock, ep, &wait);
         rc = await_word(ep, &waiter->word[DETACHED], &wait);
         if (rc)
             return rc;
-        next = baton_load(ep, &waiter->word[NEXT]);
     }
+    next = baton_load(ep, &waiter->word[NEXT]); /* there, since he has detached */
     waiter->handed = 1 + baton_gptr_node(next);
     /* Behind pass: who has seen the grant may use its words again at once. */
     baton_order(ep, baton_gptr_node(next));

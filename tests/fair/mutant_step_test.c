@@ -77,7 +77,7 @@ static unsigned mutate(const char *source, int places, struct places unseen,
         if (mutant_place >= unseen.first && mutant_place <= unseen.last)
             continue;
         mutant_line = 0;
-        uint64_t runs = search(variants, mutant_place < 0 ? seeds / 40 + 1 : seeds);
+        uint64_t runs = search(variants, mutant_place < 0 ? seeds / 80 + 1 : seeds);
         bool good = mutant_place < 0 ? !runs : runs;
         if (mutant_place < 0)
             printf("%s as it is: %s\n", source, good ? "good" : "FAILS");
@@ -101,7 +101,7 @@ static int add(struct baton_lock_ops *copy, const struct baton_lock_ops *ops, co
 int main(int argc, char **argv)
 {
     static struct baton_lock_ops copies[3];
-    const uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 0) : 4000;
+    const uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 0) : 8000;
     unsigned wrong = 0;
     if (add(&copies[0], &mutant_merge, "merge-mutant") ||
         add(&copies[1], &mutant_farlock, "farlock-mutant") ||
