@@ -836,7 +836,7 @@ static bool parse_value(struct parser *p, struct baton_cond_value *value, int *t
         int sv = find_sv(p, name), loc = find_loc(p, name);
         value->is_column = true;
         if (sv >= 0) {
-            unsigned node;
+            unsigned node = 1;
             if (!take_symbol(p, '@'))
                 return fail_at(p, at, "\"%s\" is an sv: name one copy, as in \"%s@1\"", name, name);
             if (!expect_node(p, &node))
