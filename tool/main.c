@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clean.h"
 #include "cmd.h"
 #include "bench.h"
 #include "info.h"
@@ -11,6 +12,7 @@
 
 static const struct cmd *const commands[] = {
     &bench_cmd,
+    &clean_cmd,
     &info_cmd,
     &litmus_cmd,
     NULL,
