@@ -24,7 +24,7 @@
 
 static bool is_simulated(const char *fabric)
 {
-    return strcmp(fabric, "shm") != 0;
+    return !strcmp(fabric, "step") || !strcmp(fabric, "sim");
 }
 
 static unsigned threads_on(const struct bench_config *c, unsigned node)

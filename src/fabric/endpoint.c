@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/masked.h"
 #include "fabric/world.h"
 
 /* The library's own ids here; locks have theirs (lock/ids.h). */
@@ -253,17 +254,10 @@ int baton_rfaa(struct baton_ep *ep, uint64_t *result, baton_gptr word, uint64_t 
 
 /* ---- Masked forms, and what stands in for them */
 
-uint64_t baton_masked_add(uint64_t old, uint64_t add, uint64_t boundary)
-{
-    /* Add without the fields' top bits, whose carry would leave the field, then put those in by hand. */
-    uint64_t low = (old & ~boundary) + (add & ~boundary);
-    return low ^ ((old ^ add) & boundary);
-}
-
 static uint64_t masked_desired(const struct baton_op *op, uint64_t old)
 {
     return op->kind == BATON_OP_RFAA ? baton_masked_add(old, op->value, op->cmask)
-                                     : (old & ~op->smask) | (op->value & op->smask);
+                                     : baton_masked_merge(old, op->value, op->smask);
 }
 
 static int emulate(struct baton_epx *ep, const struct baton_op *op)

@@ -5,10 +5,11 @@
 const struct baton_world_ops *const baton_worlds[] = {
     &baton_world_shm,
     &baton_world_step,
+    &baton_world_sim,
     NULL,
 };
 
-static const char *const names[] = {"shm", "step", NULL};
+static const char *const names[] = {"shm", "step", "sim", NULL};
 
 const char *const *baton_fabrics(void)
 {
