@@ -512,7 +512,7 @@ static bool parse_head(struct parser *p)
 {
     do {
         char want[16];
-        unsigned node;
+        unsigned node = 1;
         snprintf(want, sizeof(want), "P%u", p->program->n_threads);
         if (!take_word(p, want))
             return fail(p, "the thread \"%s\" and its node expected", want);
@@ -629,7 +629,7 @@ static bool parse_id(struct parser *p, int *id)
 static bool parse_nodes(struct parser *p, uint32_t *nodes)
 {
     do {
-        unsigned node;
+        unsigned node = 1;
         if (!expect_node(p, &node))
             return false;
         *nodes |= 1u << (node - 1);
