@@ -266,7 +266,7 @@ static bool expect_int(struct parser *p, unsigned *value, unsigned low, unsigned
 
 static bool expect_node(struct parser *p, unsigned *node)
 {
-    return expect_int(p, node, 1, p->program->nodes, "a node (INT)");
+    return expect_int(p, node, 1, p->program->nodes, "a node");
 }
 
 static bool expect_sint(struct parser *p, int64_t *value)
@@ -580,6 +580,8 @@ static bool parse_expr(struct parser *p, unsigned thread, struct baton_expr *exp
     expr->n = 0;
     for (;;) {
         struct baton_term term = {.negative = negative};
+        if (expr->n == BATON_TERMS_MAX)
+            return fail(p, "more than %d terms in an expression", BATON_TERMS_MAX);
         if (p->token == NAME) {
             char name[BATON_NAME_MAX + 1];
             size_t at = p->start;
@@ -596,8 +598,6 @@ static bool parse_expr(struct parser *p, unsigned thread, struct baton_expr *exp
         } else if (!expect_sint(p, &term.value)) {
             return false;
         }
-        if (expr->n == BATON_TERMS_MAX)
-            return fail(p, "more than %d terms in an expression", BATON_TERMS_MAX);
         expr->term[expr->n++] = term;
         if (take_symbol(p, '+'))
             negative = false;
