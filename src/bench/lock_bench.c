@@ -210,7 +210,7 @@ static void child_main(const struct bench_config *c, const struct baton_lock_ops
                 *baton_error_detail() ? "; " : "", baton_error_detail());
         baton_word_store(&shared->stop, 1);
     }
-    int close_rc = part_close(c, &p, NULL);
+    int close_rc = part_close(c, &p, &shared->users);
     if (!rc && close_rc)
         dprintf(words, "node %u leaving: %s", node, baton_strerror(close_rc));
     _exit(rc || close_rc);
