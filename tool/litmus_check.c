@@ -375,8 +375,10 @@ static void print_block(const struct check *c, FILE *to)
     for (size_t i = 0; i < states.n; i++)
         print_state(c, baton_outcomes_row(&states, i), to);
     bool holds = baton_quantifier_holds(p->quantifier, a->positive, a->negative);
+    /* As in herd7: a witness of ~exists is a state in which the proposition does not hold. */
+    bool swap = p->quantifier == BATON_NOT_EXISTS;
     fprintf(to, "%s\nWitnesses\nPositive: %zu Negative: %zu\nCondition %s\n", holds ? "Ok" : "No",
-            a->positive, a->negative, cond);
+            swap ? a->negative : a->positive, swap ? a->positive : a->negative, cond);
     fprintf(to, "Observation %s %s %zu %zu\n", p->name,
             baton_verdict_name(baton_outcomes_verdict(a->positive, a->negative)), a->positive,
             a->negative);
@@ -450,7 +452,6 @@ static void explain(const struct check *c, FILE *to)
         return;
     bool negate = explains_negation(c->program);
     size_t hits = negate ? a->negative : a->positive;
-    char *cond = baton_cond_text(c->program);
     double deadline;
     struct baton_engine_opts opts = engine_opts(c->options, &deadline);
     int rc;
@@ -478,7 +479,6 @@ static void explain(const struct check *c, FILE *to)
     if (rc < 0)
         fprintf(to, "No explanation: %s\n", gave_up(rc));
     putc('\n', to);
-    free(cond);
 }
 
 /* Writes NAME-MODEL.dot into the folder. -ENOENT: there is nothing to draw. */
