@@ -8,6 +8,7 @@ static const struct cmd *const subs[] = {
     &litmus_check_cmd,
     &litmus_fmt_cmd,
     &litmus_gen_cmd,
+    &litmus_cross_cmd,
     NULL,
 };
 

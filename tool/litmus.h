@@ -8,6 +8,7 @@
 extern const struct cmd litmus_cmd;
 extern const struct cmd litmus_check_cmd;
 extern const struct cmd litmus_fmt_cmd;
+extern const struct cmd litmus_cross_cmd;
 extern const struct cmd litmus_gen_cmd;
 
 #endif

@@ -31,9 +31,9 @@ static const struct argp_option options[] = {
     {"from", OPT_FROM, "I", 0, "Begin with program I (0)", 1},
     {"limit", OPT_LIMIT, "N", 0, "Of all programs of the size, at most N", 1},
     {"nodes", OPT_NODES, "N", 0, "Nodes (2; random: up to 3)", 2},
-    {"threads", OPT_THREADS, "N", 0, "Threads, at most (2; random: 3)", 2},
-    {"ops", OPT_OPS, "N", 0, "Operations of each thread, at most (2; random: 4)", 2},
-    {"total", OPT_TOTAL, "N", 0, "Operations of the program, at most (no limit; random: 6)", 2},
+    {"threads", OPT_THREADS, "N", 0, "Threads, at most (2; random: 4)", 2},
+    {"ops", OPT_OPS, "N", 0, "Operations of each thread, at most (2; random: 5)", 2},
+    {"total", OPT_TOTAL, "N", 0, "Operations of the program, at most (no limit; random: 8)", 2},
     {"locations", OPT_LOCATIONS, "N", 0, "Data locations of each node (1; random: 2)", 2},
     {"kinds", OPT_KINDS, "KIND,..", 0,
      "Operations: store load put get rfaa rcas wait rfence gfence mfence, and cas faa poll, which "
@@ -142,9 +142,9 @@ void litmus_size_finish(struct litmus_size *s)
 {
     bool random = s->random;
     or_else(&s->size.nodes, random ? 3 : 2);
-    or_else(&s->size.threads, random ? 3 : 2);
-    or_else(&s->size.ops, random ? 4 : 2);
-    or_else(&s->size.ops_total, random ? 6 : 0);
+    or_else(&s->size.threads, random ? 4 : 2);
+    or_else(&s->size.ops, random ? 5 : 2);
+    or_else(&s->size.ops_total, random ? 8 : 0);
     or_else(&s->size.locations, random ? 2 : 1);
     if (!s->size.kinds) {
         s->size.kinds = random ? (1u << BATON_GEN_KINDS) - 1 : BATON_GEN_KINDS_DEFAULT;

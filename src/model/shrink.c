@@ -3,6 +3,7 @@
 #include "model/shrink.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What a copy leaves out. */
@@ -228,21 +229,75 @@ int baton_program_shrink(const struct baton_program *program, baton_shrink_fn sh
     return rc < 0 ? rc : 0;
 }
 
-int baton_program_ask_for(struct baton_program *p, const int64_t *row)
+/* The first outcome that `a` has and `b` has not. */
+static const int64_t *only_in(struct baton_outcomes *a, const struct baton_outcomes *b)
 {
+    baton_outcomes_sort(a);
+    for (size_t i = 0; i < a->n; i++)
+        if (!baton_outcomes_has(b, baton_outcomes_row(a, i)))
+            return baton_outcomes_row(a, i);
+    return NULL;
+}
+
+/* Has the set an outcome that is equal to `row` in the columns asked for? */
+static bool has_like(const struct baton_outcomes *set, const int64_t *row, const bool *asked)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        const int64_t *other = baton_outcomes_row(set, i);
+        unsigned column = 0;
+        while (column < set->width && (!asked[column] || other[column] == row[column]))
+            column++;
+        if (column == set->width)
+            return true;
+    }
+    return false;
+}
+
+static int ask_for(struct baton_program *p, const int64_t *row, const bool *asked)
+{
+    bool first = true;
     p->quantifier = BATON_EXISTS;
     p->n_conds = 0;
     for (unsigned i = 0; i < p->width; i++) {
-        int leaf = baton_program_add_cond(
-            p, &(struct baton_cond){.kind = BATON_COND_EQ, .a = {true, i}, .b = {false, row[i]}});
-        int root = leaf;
-        if (i && leaf >= 0)
-            root = baton_program_add_cond(p, &(struct baton_cond){.kind = BATON_COND_AND,
-                                                                  .left = p->cond_root,
-                                                                  .right = (unsigned)leaf});
-        if (root < 0)
-            return root;
-        p->cond_root = (unsigned)root;
+        if (!asked[i])
+            continue;
+        struct baton_cond leaf = {.kind = BATON_COND_EQ, .a = {true, i}, .b = {false, row[i]}};
+        int added = baton_program_add_cond(p, &leaf);
+        if (!first && added >= 0) {
+            struct baton_cond both = {
+                .kind = BATON_COND_AND, .left = p->cond_root, .right = (unsigned)added};
+            added = baton_program_add_cond(p, &both);
+        }
+        if (added < 0)
+            return added;
+        p->cond_root = (unsigned)added;
+        first = false;
     }
-    return p->width ? 0 : ask_nothing(p);
+    return first ? ask_nothing(p) : 0;
+}
+
+int baton_program_tell_apart(struct baton_program *program, struct baton_outcomes *a,
+                             struct baton_outcomes *b)
+{
+    int who = 1;
+    const struct baton_outcomes *without = b;
+    const int64_t *row = only_in(a, b);
+    if (!row) {
+        row = only_in(b, a);
+        without = a;
+        who = 2;
+    }
+    if (!row)
+        return 0;
+    bool *asked = malloc(program->width * sizeof(*asked) + 1);
+    if (!asked)
+        return -ENOMEM;
+    memset(asked, true, program->width * sizeof(*asked));
+    for (unsigned i = 0; i < program->width; i++) {
+        asked[i] = false;
+        asked[i] = has_like(without, row, asked);
+    }
+    int rc = ask_for(program, row, asked);
+    free(asked);
+    return rc ? rc : who;
 }

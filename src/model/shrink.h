@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "model/outcome.h"
 #include "model/program.h"
 
 /* Does this program show it? Asked many times; false when that cannot be said. */
@@ -21,7 +22,13 @@ typedef bool (*baton_shrink_fn)(const struct baton_program *program, void *arg);
 int baton_program_shrink(const struct baton_program *program, baton_shrink_fn shows, void *arg,
                          struct baton_program *out);
 
-/* Replaces the condition: exists exactly this outcome, all its columns. */
-int baton_program_ask_for(struct baton_program *program, const int64_t *row);
+/*
+ * Replaces the condition by one that is true of an outcome of one set and of none of the other, in as few
+ * columns as will do. 1: only `a` has such an outcome; 2: only `b` has; 0: the sets are equal, and
+ * the condition is as it was; -ENOMEM or -E2BIG. Sorts the sets, so that the answer does not depend on
+ * how they were found.
+ */
+int baton_program_tell_apart(struct baton_program *program, struct baton_outcomes *a,
+                             struct baton_outcomes *b);
 
 #endif
