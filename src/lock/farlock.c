@@ -80,12 +80,16 @@ BATON_INLINE void entered(struct baton_waiter *waiter, const struct place *place
 
 /* ---- Threads of the host */
 
-/* Links me behind my predecessor and waits until I may take part. */
-static int local_follow(struct baton_ep *ep, struct baton_waiter *waiter, struct place *place,
-                        struct baton_wait *wait)
+/* Without a neighbour a local acquire is a handful of instructions around its fences, and calls would
+ * double them: this is put together in one piece, and what waits stands apart. */
+#define LOCAL_PATH static inline __attribute__((always_inline))
+
+/* Links me behind my predecessor and waits until I may take part; tells by which pass. */
+static int local_follow(struct baton_ep *ep, struct baton_waiter *waiter, uint64_t predecessor,
+                        struct baton_wait *wait, uint64_t *pass)
 {
-    uint64_t *before = baton_queue_near(waiter, place->before);
-    uint64_t pass = PASS_HEAD;
+    uint64_t *before = baton_queue_near(waiter, predecessor);
+    *pass = PASS_HEAD;
     baton_store(ep, &waiter->word[PASS], 0);
     baton_store(ep, &waiter->word[GRANTED], 0);
     baton_store(ep, &before[NEXT], waiter->self);
@@ -95,23 +99,18 @@ static int local_follow(struct baton_ep *ep, struct baton_waiter *waiter, struct
         int rc = await_word(ep, &waiter->word[PASS], wait);
         if (rc)
             return rc;
-        pass = baton_load(ep, &waiter->word[PASS]);
+        *pass = baton_load(ep, &waiter->word[PASS]);
     }
     baton_store(ep, &before[DETACHED], 1);
-    place_from(place, pass);
     return 0;
 }
 
-/* Peterson's algorithm against the remote head. */
-static inline int local_compete(uint64_t *line, struct baton_ep *ep, struct baton_wait *wait)
+/* Until the remote head has its ticket, or gives way. */
+static int local_give_way(const uint64_t *line, struct baton_ep *ep, struct baton_wait *wait)
 {
-    baton_store(ep, &line[LOCAL_FLAG], 1);
-    baton_store(ep, &line[VICTIM], LOCAL); /* a release: nobody sees it before the flag */
-    /* Dekker with the remote head's flag put and its get of mine; its partner is a NIC. */
-    baton_mfence(ep);
+    const struct baton_cond way[2] = {baton_until_is(&line[REMOTE_FLAG], UINT64_MAX, 0),
+                                      baton_until_not(&line[VICTIM], UINT64_MAX, LOCAL)};
     while (baton_load(ep, &line[REMOTE_FLAG]) && baton_load(ep, &line[VICTIM]) == LOCAL) {
-        struct baton_cond way[2] = {baton_until_is(&line[REMOTE_FLAG], UINT64_MAX, 0),
-                                    baton_until_not(&line[VICTIM], UINT64_MAX, LOCAL)};
         int rc = baton_await(ep, way, 2, wait);
         if (rc)
             return rc;
@@ -119,9 +118,32 @@ static inline int local_compete(uint64_t *line, struct baton_ep *ep, struct bato
     return 0;
 }
 
+/* The load that sees my turn acquires what the holders before did. */
+static int local_await_turn(const uint64_t *line, struct baton_ep *ep, struct baton_wait *wait,
+                            uint64_t ticket)
+{
+    const struct baton_cond turn = baton_until_is(&line[CURRENT], UINT64_MAX, ticket);
+    while (baton_load(ep, &line[CURRENT]) != ticket) {
+        int rc = baton_await(ep, &turn, 1, wait);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* Peterson's algorithm against the remote head. */
+LOCAL_PATH int local_compete(uint64_t *line, struct baton_ep *ep, struct baton_wait *wait)
+{
+    baton_store(ep, &line[LOCAL_FLAG], 1);
+    baton_store(ep, &line[VICTIM], LOCAL); /* a release: nobody sees it before the flag */
+    /* Dekker with the remote head's flag put and its get of mine; its partner is a NIC. */
+    baton_mfence(ep);
+    return baton_load(ep, &line[REMOTE_FLAG]) ? local_give_way(line, ep, wait) : 0;
+}
+
 /* Gives the place in the competition to my successor. Returns whether I am the last of my group. */
-static inline bool local_pass(uint64_t *line, struct baton_ep *ep, struct baton_waiter *waiter,
-                              const struct place *place)
+LOCAL_PATH bool local_pass(uint64_t *line, struct baton_ep *ep, struct baton_waiter *waiter,
+                           const struct place *place)
 {
     uint64_t next;
     if (place->left && (next = baton_load(ep, &waiter->word[NEXT]))) {
@@ -140,62 +162,63 @@ static inline bool local_pass(uint64_t *line, struct baton_ep *ep, struct baton_
     return true;
 }
 
-static inline int local_enter(const struct baton_lock *lock, struct baton_ep *ep,
-                              struct baton_waiter *waiter, struct baton_wait *wait,
-                              struct place *place)
+LOCAL_PATH int local_enter(const struct baton_lock *lock, struct baton_ep *ep,
+                           struct baton_waiter *waiter, struct baton_wait *wait, struct place place)
 {
     uint64_t *line = lock->local;
     int rc;
     waiter->committed = 1;
-    if (place->before && (rc = local_follow(ep, waiter, place, wait)))
-        return rc;
-    if (!place->member) {
+    if (place.before) {
+        uint64_t pass;
+        rc = local_follow(ep, waiter, place.before, wait, &pass);
+        if (rc)
+            return rc;
+        if (place.group > 1) /* else every pass says: become head */
+            place_from(&place, pass);
+    }
+    if (!place.member) {
         rc = local_compete(line, ep, wait);
         if (rc)
             return rc;
         /* Peterson excludes every other writer, the NIC too. */
-        place->ticket = baton_load(ep, &line[NEXT_TICKET]);
-        place->left = place->group - 1;
-        baton_store(ep, &line[NEXT_TICKET], place->ticket + 1);
+        place.ticket = baton_load(ep, &line[NEXT_TICKET]);
+        place.left = place.group - 1;
+        baton_store(ep, &line[NEXT_TICKET], place.ticket + 1);
     }
-    bool last = local_pass(line, ep, waiter, place);
+    bool last = local_pass(line, ep, waiter, &place);
     baton_doorway(ep, waiter);
 
-    if (place->before && (rc = await_word(ep, &waiter->word[GRANTED], wait)))
+    if (place.before && (rc = await_word(ep, &waiter->word[GRANTED], wait)))
         return rc;
-    /* The load that sees my turn acquires what the holders before did. */
-    while (!place->member && baton_load(ep, &line[CURRENT]) != place->ticket) {
-        struct baton_cond turn = baton_until_is(&line[CURRENT], UINT64_MAX, place->ticket);
-        rc = baton_await(ep, &turn, 1, wait);
-        if (rc)
-            return rc;
-    }
-    entered(waiter, place, last);
+    if (!place.member && baton_load(ep, &line[CURRENT]) != place.ticket &&
+        (rc = local_await_turn(line, ep, wait, place.ticket)))
+        return rc;
+    entered(waiter, &place, last);
     return 0;
 }
 
-static inline int local_acquire(const struct baton_lock *lock, struct baton_ep *ep,
-                                struct baton_waiter *waiter, struct baton_wait *wait,
-                                unsigned group, unsigned shift)
+LOCAL_PATH int local_acquire(const struct baton_lock *lock, struct baton_ep *ep,
+                             struct baton_waiter *waiter, struct baton_wait *wait, unsigned group,
+                             unsigned shift)
 {
     struct place place = {.group = group, .shift = shift};
     prepare(ep, waiter);
     place.before = baton_swap(ep, &lock->local[LOCAL_TAIL], waiter->self);
-    return local_enter(lock, ep, waiter, wait, &place);
+    return local_enter(lock, ep, waiter, wait, place);
 }
 
 static int local_try(const struct baton_lock *lock, struct baton_ep *ep,
                      struct baton_waiter *waiter, struct baton_wait *wait, unsigned group,
                      unsigned shift)
 {
-    struct place place = {.group = group, .shift = shift};
+    const struct place place = {.group = group, .shift = shift};
     uint64_t *line = lock->local;
     if (baton_load(ep, &line[REMOTE_TAIL]) || baton_load(ep, &line[LOCAL_TAIL]))
         return -EBUSY;
     prepare(ep, waiter);
     if (baton_cas(ep, &line[LOCAL_TAIL], 0, waiter->self))
         return -EBUSY;
-    return local_enter(lock, ep, waiter, wait, &place);
+    return local_enter(lock, ep, waiter, wait, place);
 }
 
 /* Somebody is behind me: lets him go on, once he no longer uses my words. */
