@@ -3,13 +3,11 @@
 #include "fabric/world.h"
 
 const struct baton_world_ops *const baton_worlds[] = {
-    &baton_world_shm,
     &baton_world_step,
-    &baton_world_sim,
     NULL,
 };
 
-static const char *const names[] = {"shm", "step", "sim", NULL};
+static const char *const names[] = {"step", NULL};
 
 const char *const *baton_fabrics(void)
 {
