@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `baton litmus check`: runs tests through both engines, compares the engines with each other and with what the tests
- * state, and prints in the form of herd7, so that scripts written for herd work here.
+ * `baton litmus check`: runs tests through both engines, compares the engines with each other and
+ * with what the tests state, and prints in the form of herd7, so that scripts written for herd work
+ * here.
  *
- * The work is a list of checks, one for each test and model. Threads take them from the list; what a check prints goes
- * to memory first and comes out in the order of the list, so that -j changes nothing but the time.
+ * The work is a list of checks, one for each test and model. Threads take them from the list; what
+ * a check prints goes to memory first and comes out in the order of the list, so that -j changes
+ * nothing but the time.
  */
 #include "litmus.h"
 
@@ -373,8 +375,10 @@ static void print_block(const struct check *c, FILE *to)
     for (size_t i = 0; i < states.n; i++)
         print_state(c, baton_outcomes_row(&states, i), to);
     bool holds = baton_quantifier_holds(p->quantifier, a->positive, a->negative);
+    /* As in herd7: a witness of ~exists is a state in which the proposition does not hold. */
+    bool swap = p->quantifier == BATON_NOT_EXISTS;
     fprintf(to, "%s\nWitnesses\nPositive: %zu Negative: %zu\nCondition %s\n", holds ? "Ok" : "No",
-            a->positive, a->negative, cond);
+            swap ? a->negative : a->positive, swap ? a->positive : a->negative, cond);
     fprintf(to, "Observation %s %s %zu %zu\n", p->name,
             baton_verdict_name(baton_outcomes_verdict(a->positive, a->negative)), a->positive,
             a->negative);
@@ -448,7 +452,6 @@ static void explain(const struct check *c, FILE *to)
         return;
     bool negate = explains_negation(c->program);
     size_t hits = negate ? a->negative : a->positive;
-    char *cond = baton_cond_text(c->program);
     double deadline;
     struct baton_engine_opts opts = engine_opts(c->options, &deadline);
     int rc;
@@ -461,7 +464,8 @@ static void explain(const struct check *c, FILE *to)
     } else if (!hits) {
         rc = baton_why(c->program, c->model, &opts, negate, to);
     } else if (c->model == BATON_MODEL_SPEC) {
-        /* The machine runs implementations. Mostly they show what the axioms of the libraries allow. */
+        /* The machine runs implementations. Mostly they show what the axioms of the libraries
+         * allow. */
         rc = baton_explain(c->program, BATON_MODEL_IMPL, &opts, negate, to);
         if (rc == -ENOENT) {
             fputs("Possible by the axioms of the libraries, which promise less than the "
@@ -475,7 +479,6 @@ static void explain(const struct check *c, FILE *to)
     if (rc < 0)
         fprintf(to, "No explanation: %s\n", gave_up(rc));
     putc('\n', to);
-    free(cond);
 }
 
 /* Writes NAME-MODEL.dot into the folder. -ENOENT: there is nothing to draw. */
@@ -684,7 +687,8 @@ static void add_checks(struct state *s, size_t test)
         for (unsigned i = 0; i < p->n_results; i++)
             add_check(s, test, p->result[i].model, (int)p->result[i].verdict);
     } else {
-        /* tso and wait take primitive programs; only what they refuse needs the libraries' models. */
+        /* tso and wait take primitive programs; only what they refuse needs the libraries' models.
+         */
         bool primitive = !baton_program_supports(p, BATON_MODEL_TSO, &reason);
         for (int m = 0; m < BATON_MODELS; m++)
             if ((m == BATON_MODEL_TSO || m == BATON_MODEL_WAIT) == primitive &&

@@ -55,7 +55,8 @@ int litmus_paths_add(struct litmus_paths *paths, const char *path)
     for (FTSENT *e; !rc && (errno = 0, e = fts_read(fts));) {
         if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR || e->fts_info == FTS_NS)
             rc = complain(e->fts_path, -e->fts_errno);
-        /* What was named is taken whatever it is called; in folders only the suffix says what is a test. */
+        /* What was named is taken whatever it is called; in folders only the suffix says what is a
+         * test. */
         else if (e->fts_info != FTS_D && e->fts_info != FTS_DP && e->fts_info != FTS_DC &&
                  (e->fts_level == 0 || has_suffix(e->fts_path)))
             rc = add_path(paths, e->fts_path);

@@ -15,15 +15,15 @@ struct litmus_paths {
 };
 
 /*
- * Adds a file, or all "*.litmus" files in and below a folder in the order of their names. 0, or a negative errno with
- * a message on standard error.
+ * Adds a file, or all "*.litmus" files in and below a folder in the order of their names. 0, or a
+ * negative errno with a message on standard error.
  */
 int litmus_paths_add(struct litmus_paths *paths, const char *path);
 void litmus_paths_fini(struct litmus_paths *paths);
 
 /*
- * Reads and parses one test. A file NAME.litmus must hold the test NAME. 0, or a negative errno with a message on
- * standard error; then `program` needs no fini.
+ * Reads and parses one test. A file NAME.litmus must hold the test NAME. 0, or a negative errno
+ * with a message on standard error; then `program` needs no fini.
  */
 int litmus_read(const char *path, struct baton_program *program);
 

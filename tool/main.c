@@ -4,10 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clean.h"
 #include "cmd.h"
+#include "bench.h"
+#include "info.h"
 #include "litmus.h"
 
 static const struct cmd *const commands[] = {
+    &bench_cmd,
+    &clean_cmd,
+    &info_cmd,
     &litmus_cmd,
     NULL,
 };

@@ -100,6 +100,19 @@ BATON_INLINE void baton_fence_full(void)
 }
 
 /*
+ * Dekker whose load is the read-modify-write just behind, also one that fails and stores nothing:
+ * nothing on x86-64.
+ */
+BATON_INLINE void baton_fence_before_rmw(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __asm__ __volatile__("" ::: "memory");
+#else
+    baton_fence_full();
+#endif
+}
+
+/*
  * Dekker whose store is the read-modify-write just before: nothing on x86-64, where that
  * instruction is a full fence already; on ARM an acquire-release read-modify-write is not one.
  */

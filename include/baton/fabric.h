@@ -126,12 +126,13 @@ struct baton_cluster_opts {
     int first;          /* number of the first of them; -1: the lowest that is free */
     unsigned flags;     /* BATON_CLUSTER_SWAP */
     size_t arena_bytes; /* memory of one node for endpoints' local operands and waiters; 0: 4 MiB */
-    uint64_t seed;      /* step: of the schedule */
+    uint64_t seed;      /* step, sim: of the schedule */
+    const char *options; /* "name=value,..." of the fabric; sim: see baton/sim.h */
 };
 
 #define BATON_CLUSTER_OPTS                                                                         \
     {                                                                                              \
-        sizeof(struct baton_cluster_opts), 0, 0, 0, 0, -1, 0, 0, 1                                 \
+        sizeof(struct baton_cluster_opts), 0, 0, 0, 0, -1, 0, 0, 1, 0                                \
     }
 
 /*

@@ -34,7 +34,8 @@
  * ERRORS of all calls that reach the fabric: those of baton_wait. An acquire that returns an error
  * does not hold the lock. A release that returns one holds it no longer, and what it covers is in
  * doubt; where the queue pair towards the host is or gets broken before the release has taken
- * effect, the table is marked as after a death, so that nobody waits for ever.
+ * effect, the table is marked as after a death, so that nobody waits for ever. A release does not
+ * wait for the fabric; what goes wrong after it has returned is noticed by the waiter's next call.
  */
 #ifndef BATON_LOCK_H
 #define BATON_LOCK_H
@@ -202,17 +203,22 @@ struct baton_waiter {
     uint64_t token;                   /* see baton_lock_token */
     baton_gptr self;                  /* address of `word` */
     baton_gptr line;                  /* of the lock that it holds, else null */
-    uint64_t committed;
+    uint32_t committed;
+    uint32_t handed; /* kinds: 1 + the node that release has put a grant to, if not the host */
     void (*doorway)(void *arg, struct baton_ep *ep, struct baton_waiter *waiter);
     void *doorway_arg;
-    uint64_t healthy; /* private: the state of the table when the lock was acquired */
-    uint64_t pad[1];
+    uint64_t healthy;    /* private: the state of the table when the lock was acquired */
+    baton_gptr released; /* private: the state word of the table of the last release */
 };
 
 int baton_waiter_open(struct baton_ep *ep,
                       struct baton_waiter **out); /* -ENOMEM: the arena is full */
-int baton_waiter_close(struct baton_ep *ep,
-                       struct baton_waiter *waiter); /* -EBUSY: it holds a lock */
+
+/*
+ * -EBUSY: it holds a lock. Waits until what its last release has posted is complete; an error of that
+ * is returned, the waiter is closed all the same, and the table is marked.
+ */
+int baton_waiter_close(struct baton_ep *ep, struct baton_waiter *waiter);
 
 /*
  * All four: -EINVAL, and nothing has happened, when endpoint or waiter are of another node than the

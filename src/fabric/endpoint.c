@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/masked.h"
 #include "fabric/world.h"
 
 /* The library's own ids here; locks have theirs (lock/ids.h). */
@@ -127,7 +128,6 @@ static int post(struct baton_epx *ep, struct baton_op *op)
 {
     unsigned node = baton_gptr_node(op->remote);
     struct baton_epx_id *id = id_of(ep, op->id);
-    int rc;
 
     if (!id)
         return baton_fail(-EINVAL, "work id %u: programs use 0 .. %u", op->id, BATON_WID_USER_MAX);
@@ -159,9 +159,6 @@ static int post(struct baton_epx *ep, struct baton_op *op)
     struct baton_ep_peer *known = &ep->pub.peers[node];
     if (peer->broken)
         return post_error(ep, op->id, -ENOTCONN);
-
-    if (ep->chain_n == BATON_CHAIN_MAX && (rc = baton_flush(&ep->pub)))
-        return rc;
 
     op->node = (uint16_t)node;
     op->flags |= peer->flags;
@@ -199,7 +196,7 @@ static int post(struct baton_epx *ep, struct baton_op *op)
     else if (op->kind == BATON_OP_GET)
         ep->stats.bytes_got += op->bytes;
     ep->chain[ep->chain_n++] = *op;
-    return 0;
+    return ep->chain_n == BATON_CHAIN_MAX ? baton_flush(&ep->pub) : 0;
 }
 
 int baton_put(struct baton_ep *ep, baton_gptr to, const void *from, size_t bytes, baton_wid id)
@@ -257,17 +254,10 @@ int baton_rfaa(struct baton_ep *ep, uint64_t *result, baton_gptr word, uint64_t 
 
 /* ---- Masked forms, and what stands in for them */
 
-uint64_t baton_masked_add(uint64_t old, uint64_t add, uint64_t boundary)
-{
-    /* Add without the fields' top bits, whose carry would leave the field, then put those in by hand. */
-    uint64_t low = (old & ~boundary) + (add & ~boundary);
-    return low ^ ((old ^ add) & boundary);
-}
-
 static uint64_t masked_desired(const struct baton_op *op, uint64_t old)
 {
     return op->kind == BATON_OP_RFAA ? baton_masked_add(old, op->value, op->cmask)
-                                     : (old & ~op->smask) | (op->value & op->smask);
+                                     : baton_masked_merge(old, op->value, op->smask);
 }
 
 static int emulate(struct baton_epx *ep, const struct baton_op *op)
@@ -303,16 +293,17 @@ static int post_masked(struct baton_epx *ep, struct baton_op *op, unsigned flags
     if (ep->masked)
         return post(ep, op);
     if (!(flags & BATON_EMULATE))
-        return baton_fail(-EOPNOTSUPP,
-                          "this fabric has no masked atomics; BATON_EMULATE allows a loop of "
-                          "full-word rcas");
+        return post_error(ep, op->id,
+                          baton_fail(-EOPNOTSUPP,
+                                     "this fabric has no masked atomics; BATON_EMULATE allows a "
+                                     "loop of full-word rcas"));
     if ((uintptr_t)op->local & 7 || !baton_node_knows(ep->nodep, op->local, 8))
         return post_error(ep, op->id,
                           baton_fail(-EFAULT,
                                      "local operand %p is in no segment or arena of node %u",
                                      op->local, ep->pub.node));
     int rc = emulate(ep, op);
-    return rc && rc != -EAGAIN ? post_error(ep, op->id, rc) : rc;
+    return rc ? post_error(ep, op->id, rc) : 0;
 }
 
 int baton_rcas_masked(struct baton_ep *ep, uint64_t *result, baton_gptr word, uint64_t expected,

@@ -159,9 +159,6 @@ void baton_op_done(struct baton_epx *ep, const struct baton_op *op, int rc, bool
  */
 bool baton_op_apply(const struct baton_op *op, uint64_t old, uint64_t *desired);
 
-/* The masked add: a run of bits up to and including one set in `boundary` is a field of its own. */
-uint64_t baton_masked_add(uint64_t old, uint64_t add, uint64_t boundary);
-
 /* ---- Memory of a node ----------------------------------------------------------------------
  *
  * Kept by the common part for the nodes of this process. Segment 0 is the arena.
@@ -274,6 +271,7 @@ extern const struct baton_world_ops *const baton_worlds[];
 
 extern const struct baton_world_ops baton_world_shm;
 extern const struct baton_world_ops baton_world_step;
+extern const struct baton_world_ops baton_world_sim;
 
 /* ---- For worlds whose threads are real
  * ------------------------------------------------------------------*/

@@ -3,11 +3,13 @@
 #include "fabric/world.h"
 
 const struct baton_world_ops *const baton_worlds[] = {
+    &baton_world_shm,
     &baton_world_step,
+    &baton_world_sim,
     NULL,
 };
 
-static const char *const names[] = {"step", NULL};
+static const char *const names[] = {"shm", "step", "sim", NULL};
 
 const char *const *baton_fabrics(void)
 {

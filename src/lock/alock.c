@@ -197,6 +197,7 @@ static int alock_release_remote(const struct baton_lock *lock, struct baton_ep *
     rc = baton_settle(ep, lock->host);
     int put = baton_put64(ep, next + BUDGET * 8, waiter->own[0] - 1, 0);
     int rung = baton_flush(ep);
+    waiter->handed = 1 + baton_gptr_node(next);
     return rc ? rc : put ? put : rung;
 }
 

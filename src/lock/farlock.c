@@ -309,7 +309,8 @@ static int remote_follow(struct baton_ep *ep, struct baton_waiter *waiter, struc
             return rc;
         pass = baton_load(ep, &waiter->word[PASS]);
     }
-    baton_put64(ep, word_of(place->before, DETACHED), 1, 0); /* rung by whatever I wait for next */
+    /* Rung with what I wait for next, and waited for before I wait for the predecessor. */
+    baton_put64(ep, word_of(place->before, DETACHED), 1, BATON_ID_LINK);
     place_from(place, pass);
     return 0;
 }
@@ -417,8 +418,14 @@ static int remote_enter(const struct baton_lock *lock, struct baton_ep *ep,
         return rc;
     baton_doorway(ep, waiter);
 
-    if (place->before && (rc = await_word(ep, &waiter->word[GRANTED], wait)))
-        return rc;
+    if (place->before) {
+        /* Nobody grants before detached has arrived, and if it can not, this is where that shows. */
+        rc = baton_wait(ep, BATON_ID_LINK);
+        if (!rc)
+            rc = await_word(ep, &waiter->word[GRANTED], wait);
+        if (rc)
+            return rc;
+    }
     /* The get that sees my turn is behind the previous holder's puts, and is waited for. */
     while (!place->member && waiter->result[1] != place->ticket) {
         baton_get(ep, &waiter->result[1], word_of(lock->line, CURRENT), 8, BATON_ID_LOCK);
@@ -463,17 +470,24 @@ static int remote_try(const struct baton_lock *lock, struct baton_ep *ep,
 static int remote_grant(const struct baton_lock *lock, struct baton_ep *ep,
                         struct baton_waiter *waiter)
 {
+    uint64_t next;
+    int rc;
     if (!baton_load(ep, &waiter->word[DETACHED])) {
         struct baton_wait wait;
+        /* He may be waiting for a pass that was lost on its way. */
+        next = baton_load(ep, &waiter->word[NEXT]);
+        if (next && (rc = baton_settle(ep, baton_gptr_node(next))))
+            return rc;
         baton_lock_wait_begin(lock, ep, &wait);
-        int rc = await_word(ep, &waiter->word[DETACHED], &wait);
+        rc = await_word(ep, &waiter->word[DETACHED], &wait);
         if (rc)
             return rc;
     }
-    uint64_t next = baton_load(ep, &waiter->word[NEXT]);
+    next = baton_load(ep, &waiter->word[NEXT]); /* there, since he has detached */
+    waiter->handed = 1 + baton_gptr_node(next);
     /* Behind pass: who has seen the grant may use its words again at once. */
     baton_order(ep, baton_gptr_node(next));
-    int rc = baton_put64(ep, word_of(next, GRANTED), 1, 0);
+    rc = baton_put64(ep, word_of(next, GRANTED), 1, 0);
     int rung = baton_flush(ep);
     return rc ? rc : rung;
 }

@@ -79,6 +79,7 @@ static int mcs_release(const struct baton_lock *lock, struct baton_ep *ep,
     rc = baton_settle(ep, lock->host);
     int put = baton_put64(ep, next + GRANTED * 8, 1, 0);
     int rung = baton_flush(ep);
+    waiter->handed = 1 + baton_gptr_node(next);
     return rc ? rc : put ? put : rung;
 }
 

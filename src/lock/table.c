@@ -20,13 +20,14 @@ enum phase { PHASE_NONE, PHASE_HEALTHY, PHASE_BROKEN, PHASE_REPAIR, PHASE_CLOSED
 
 #define LOOK 1u
 #define HANDLES_MAX 0xfffffu
-#define INCARNATIONS_MAX 0xffffu
+#define INCARNATIONS_MAX 0x7ffu
 #define REPAIR_BYTES 16384u
 
 /*
  * Tickets of one incarnation lie above those of the one before, so that fencing tokens rise over a
  * repair and a ticket from before it fits nothing. Holds for 2^47 acquisitions of one lock between
- * two repairs: fifty days of nothing else, at thirty million a second.
+ * two repairs: fifty days of nothing else, at thirty million a second. With 2047 incarnations tickets
+ * stay below 2^58, which leaves the kinds room for tokens made of more than a ticket.
  */
 #define INCARNATION_SHIFT 47
 
@@ -207,27 +208,48 @@ static int table_look(struct baton_ep *ep, struct baton_table *table, bool prede
 }
 
 /*
- * Marks the table, so that nobody goes on waiting for somebody who will not come. The caller's queue
+ * Marks a table, so that nobody goes on waiting for somebody who will not come. The caller's queue
  * pair towards the host may be what has failed; it stays as it is, and the mark goes another way.
  */
-static void table_mark(struct baton_ep *ep, struct baton_table *table, uint64_t healthy)
+static void state_mark(struct baton_ep *ep, baton_gptr state, uint64_t healthy)
 {
     struct baton_ep *other = NULL;
-    uint64_t seen, *result;
-    distrust(ep, table);
-    if (baton_ep_state(ep, table->host)) {
+    if (baton_ep_state(ep, baton_gptr_node(state))) {
         if (baton_ep_open(baton_ep_node(ep), &other))
             return;
         ep = other;
     }
-    result = baton_ep_alloc(ep, 8, 8);
+    uint64_t *result = baton_ep_alloc(ep, 8, 8);
     if (result) {
-        (void)header_rcas(ep, result, table, BATON_TABLE_AT_STATE, healthy,
-                          state_make(state_incarnation(healthy), PHASE_BROKEN), &seen);
+        baton_rcas(ep, result, state, healthy, state_make(state_incarnation(healthy), PHASE_BROKEN),
+                   BATON_ID_TABLE);
+        (void)baton_wait(ep, BATON_ID_TABLE);
         baton_ep_free(ep, result);
     }
     if (other)
         (void)baton_ep_close(other);
+}
+
+static bool peer_lost(struct baton_ep *ep, unsigned node)
+{
+    const struct baton_ep_peer *peer = &ep->peers[node];
+    return baton_epx(ep)->peers[node].broken && peer->written > peer->settled;
+}
+
+/*
+ * Whether what the waiter's last release has posted may have been lost: the queue pair has broken
+ * with something unproven on it.
+ */
+static inline bool release_lost(struct baton_ep *ep, const struct baton_waiter *waiter)
+{
+    return waiter->released && (peer_lost(ep, baton_gptr_node(waiter->released)) ||
+                                (waiter->handed && peer_lost(ep, waiter->handed - 1)));
+}
+
+static void release_mark(struct baton_ep *ep, struct baton_waiter *waiter)
+{
+    state_mark(ep, waiter->released, waiter->healthy);
+    waiter->released = BATON_NULL;
 }
 
 /* ---- Making, opening, closing */
@@ -715,12 +737,20 @@ int baton_waiter_open(struct baton_ep *ep, struct baton_waiter **out)
 
 int baton_waiter_close(struct baton_ep *ep, struct baton_waiter *waiter)
 {
+    int rc = 0;
     if (waiter->line)
         return baton_fail(-EBUSY, "the waiter holds the lock at %u+0x%llx",
                           baton_gptr_node(waiter->line),
                           (unsigned long long)baton_gptr_offset(waiter->line));
+    if (waiter->released) {
+        int handed = waiter->handed ? baton_settle(ep, waiter->handed - 1) : 0;
+        rc = baton_settle(ep, baton_gptr_node(waiter->released));
+        rc = rc ? rc : handed;
+        if (release_lost(ep, waiter))
+            release_mark(ep, waiter);
+    }
     baton_ep_free(ep, waiter);
-    return 0;
+    return rc;
 }
 
 /* ---- Locks */
@@ -738,9 +768,7 @@ static int acquire_misused(const struct baton_lock *lock, struct baton_ep *ep,
                       lock->node, ep->node, baton_gptr_node(waiter->self));
 }
 
-/*
- * Looks, and makes the wait start from what was seen: a participant that dies from then on ends it.
- */
+/* Looks, and makes the wait start from what was seen: who dies from then on ends it. */
 static int table_usable(struct baton_ep *ep, struct baton_table *table, struct baton_wait *wait,
                         uint64_t *head)
 {
@@ -750,18 +778,6 @@ static int table_usable(struct baton_ep *ep, struct baton_table *table, struct b
     *head = baton_load(ep, &table->head);
     wait->deaths = head_group(*head)->group.deaths;
     return 0;
-}
-
-/*
- * After an acquire that did not get the lock. If a place may have been taken, nobody will come to
- * that place; and if the queue pair is broken, an earlier release of ours may have been lost.
- */
-static int acquire_failed(const struct baton_lock *lock, struct baton_ep *ep,
-                          struct baton_waiter *waiter, uint64_t healthy, int rc)
-{
-    if (waiter->committed || rc == -EOWNERDEAD || baton_ep_state(ep, lock->host))
-        table_mark(ep, lock->table, healthy);
-    return rc;
 }
 
 typedef int (*acquire_fn)(const struct baton_lock *, struct baton_ep *, struct baton_waiter *,
@@ -775,6 +791,8 @@ static inline int acquire_by(acquire_fn acquire, const struct baton_lock *lock, 
                              baton_gptr_node(waiter->self) != lock->node,
                          0))
         return acquire_misused(lock, ep, waiter);
+    if (__builtin_expect(release_lost(ep, waiter), 0))
+        release_mark(ep, waiter);
 
     uint64_t head = baton_load(ep, &lock->table->head);
     baton_wait_begin(ep, &wait, deadline_ns, NULL); /* without a group it takes the count of now */
@@ -786,8 +804,14 @@ static inline int acquire_by(acquire_fn acquire, const struct baton_lock *lock, 
     wait.group = &head_group(head)->group;
     waiter->token = 0;
     int rc = acquire(lock, ep, waiter, &wait);
-    if (__builtin_expect(rc != 0, 0))
-        return acquire_failed(lock, ep, waiter, wait.group->healthy, rc);
+    if (__builtin_expect(rc != 0, 0)) {
+        /* If a place may have been taken, nobody will come to that place. */
+        if (waiter->committed || rc == -EOWNERDEAD) {
+            distrust(ep, lock->table);
+            state_mark(ep, wait.group->state, wait.group->healthy);
+        }
+        return rc;
+    }
     waiter->committed = 0;
     waiter->line = lock->line;
     waiter->healthy = wait.group->healthy;
@@ -824,13 +848,17 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
     waiter->line = BATON_NULL;
 
     /* After a repair the lock belongs to others, and its words must not hear of the old holder. */
-    if (__builtin_expect(
-            head_group(baton_load(ep, &lock->table->head))->group.healthy != waiter->healthy, 0))
+    const struct baton_group *group = &head_group(baton_load(ep, &lock->table->head))->group;
+    if (__builtin_expect(group->healthy != waiter->healthy, 0))
         return baton_fail(-EOWNERDEAD, "the lock table was repaired while the lock was held");
 
+    waiter->released = group->state;
+    waiter->handed = 0;
     int rc = lock->ops->release(lock, ep, waiter);
-    if (__builtin_expect(rc || baton_epx(ep)->peers[lock->host].broken, 0))
-        table_mark(ep, lock->table, waiter->healthy);
+    if (__builtin_expect(rc || release_lost(ep, waiter), 0)) {
+        distrust(ep, lock->table);
+        release_mark(ep, waiter);
+    }
     return rc;
 }
 

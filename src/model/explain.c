@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells a run of the machine. The explorer gives the steps in some order; steps that do not touch each other are first
- * put into an order in which one actor goes on as long as it can, because that is how people read. Then the
- * run is played once more and each step is told from the state in which it happens: that state shows what
- * is still in a buffer, and so why a read sees an old value.
+ * Tells a run of the machine. The explorer gives the steps in some order; steps that do not touch
+ * each other are first put into an order in which one actor goes on as long as it can, because that
+ * is how people read. Then the run is played once more and each step is told from the state in
+ * which it happens: that state shows what is still in a buffer, and so why a read sees an old
+ * value.
  */
 #include "model/explain.h"
 
@@ -19,6 +20,7 @@ enum { TEXT = 4096 };
 
 struct story {
     const struct baton_machine *m;
+    const struct baton_program *written; /* before lowering */
     int64_t *state;
     FILE *to;
     unsigned number;
@@ -62,10 +64,10 @@ static const char *op_text(const struct story *s, unsigned thread, unsigned op, 
 }
 
 /*
- * Writes to a location that were begun and are not in memory yet: where they are says why a reader of memory does
- * not see them.
+ * Writes to a location that were begun and are not in memory yet: where they are says why a reader
+ * of memory does not see them.
  */
-static void tell_pending(const struct story *s, int loc, unsigned reader)
+static void tell_pending(const struct story *s, int loc, const struct baton_step *reader)
 {
     const struct baton_machine *m = s->m;
     const char *between = " because ";
@@ -75,7 +77,7 @@ static void tell_pending(const struct story *s, int loc, unsigned reader)
             const struct baton_op *op = &m->program->thread[t].op[i];
             const struct baton_machine_op *mo = &m->op[t][i];
             if (mo->drain < 0 || !baton_machine_is_done(m, s->state, (unsigned)mo->exec) ||
-                (t == reader && op->kind == BATON_OP_STORE))
+                (t == reader->thread && (i == reader->op || op->kind == BATON_OP_STORE)))
                 continue;
             bool remote =
                 baton_op_is_remote(op->kind) && op->kind != BATON_OP_GET && op->loc == loc;
@@ -125,15 +127,64 @@ static bool took_effect(const struct story *s, unsigned t, unsigned i)
     }
 }
 
-/* When something later in the program came first, says so, and that nothing in between forbade it. */
+/* Is there an operation of one of two kinds between two operations of a thread? */
+static bool between(const struct story *s, const struct baton_step *step, unsigned later,
+                    enum baton_op_kind a, enum baton_op_kind b)
+{
+    for (unsigned i = step->op + 1; i < later; i++) {
+        enum baton_op_kind kind = s->m->program->thread[step->thread].op[i].kind;
+        if (kind == a || kind == b)
+            return true;
+    }
+    return false;
+}
+
+/* Does a wait or poll before operation `later` cover the step's operation? */
+static bool is_waited_for(const struct story *s, const struct baton_step *step, unsigned later)
+{
+    const struct baton_op *ops = s->m->program->thread[step->thread].op;
+    const struct baton_machine_op *mo = s->m->op[step->thread];
+    for (unsigned i = step->op + 1; i < later; i++)
+        if ((ops[i].kind == BATON_OP_WAIT && ops[i].id == ops[step->op].id) ||
+            (ops[i].kind == BATON_OP_POLL && mo[i].entry == mo[step->op].entry))
+            return true;
+    return false;
+}
+
+/* Why a step may come after an effect of operation `later` of the same thread. */
+static const char *why_overtaken(const struct story *s, const struct baton_step *step,
+                                 unsigned later)
+{
+    const struct baton_op *op = op_of(s->m, step);
+    bool waited = is_waited_for(s, step, later);
+    if (op->kind == BATON_OP_STORE)
+        return "a store stays in the buffer until an mfence, a gfence or a CPU atomic empties it";
+    if (step->nic == BATON_NIC_COMMIT && waited)
+        return op->kind == BATON_OP_PUT
+                   ? "a wait or poll is over once a put's remote write has started; only a gfence "
+                     "waits until it is in memory"
+                   : "a wait or poll is over once an atomic's result is there; only a gfence waits "
+                     "for its remote write";
+    if (step->nic == BATON_NIC_READ && op->kind == BATON_OP_GET &&
+        s->m->program->thread[step->thread].op[later].kind != BATON_OP_LOAD)
+        return "a get is not ordered before later operations of the NIC unless an rfence, a wait "
+               "or "
+               "a gfence stands between";
+    if (between(s, step, later, BATON_OP_WAIT, BATON_OP_POLL) ||
+        between(s, step, later, BATON_OP_RFENCE, BATON_OP_GFENCE))
+        return "what stands between them does not order the two";
+    return "nothing between them orders the two";
+}
+
+/* When something later in the program came first, says so, and why it may. */
 static void tell_overtaken(const struct story *s, const struct baton_step *step)
 {
     char text[TEXT];
     for (unsigned i = s->m->program->thread[step->thread].n_ops; i-- > step->op + 1;) {
         if (!took_effect(s, step->thread, i))
             continue;
-        fprintf(s->to, "; %s came first, which is later in the program, but nothing made it wait",
-                op_text(s, step->thread, i, text));
+        fprintf(s->to, "; %s, later in the program, came first because %s",
+                op_text(s, step->thread, i, text), why_overtaken(s, step, i));
         return;
     }
 }
@@ -164,16 +215,39 @@ static bool reads_own_buffer(const struct story *s, unsigned t, unsigned op, int
     return false;
 }
 
-/* A step of the CPU. `before` is told from the state before it, the rest needs the state after. */
+static void tell_wait(const struct story *s, unsigned t, unsigned wait)
+{
+    const struct baton_op *ops = s->m->program->thread[t].op;
+    bool puts = false, others = false;
+    for (unsigned i = 0; i < wait; i++) {
+        if (!baton_op_is_remote(ops[i].kind) || ops[i].id != ops[wait].id)
+            continue;
+        puts |= ops[i].kind == BATON_OP_PUT;
+        others |= ops[i].kind != BATON_OP_PUT;
+    }
+    fputs(" returns", s->to);
+    if (puts)
+        fputs(", since the remote write has started, wherever it is now", s->to);
+    if (others)
+        fprintf(s->to, "%s what was read is in local memory", puts ? ", and" : ", since");
+}
+
+/* A step of the CPU. A load is told from the state before it, the others from the state after. */
 static void tell_exec(struct story *s, unsigned number, bool drains_next)
 {
     const struct baton_step *step = &s->m->step[number];
     const struct baton_op *op = op_of(s->m, step);
     unsigned t = step->thread;
     char text[TEXT];
-    baton_op_print(s->m->program, t, op, text, sizeof(text));
     begin(s);
-    fprintf(s->to, "P%u: `%s`", t, text);
+    fprintf(s->to, "P%u", t);
+    const struct baton_op *written = &s->written->thread[t].op[op->source];
+    if (written->kind >= BATON_OP_ACQ || written->kind != op->kind) {
+        baton_op_print(s->written, t, written, text, sizeof(text));
+        fprintf(s->to, ", in `%s`", text);
+    }
+    baton_op_print(s->m->program, t, op, text, sizeof(text));
+    fprintf(s->to, ": `%s`", text);
     bool own = op->kind == BATON_OP_LOAD && reads_own_buffer(s, t, step->op, op->loc);
     if (op->kind != BATON_OP_LOAD)
         baton_machine_apply(s->m, s->state, number);
@@ -192,7 +266,7 @@ static void tell_exec(struct story *s, unsigned number, bool drains_next)
                     register_of(s, t, op->reg), t);
         } else {
             fprintf(s->to, " reads %" PRId64 " from memory", s->state[op->loc]);
-            tell_pending(s, op->loc, t);
+            tell_pending(s, op->loc, step);
             baton_machine_apply(s->m, s->state, number);
         }
         break;
@@ -211,9 +285,7 @@ static void tell_exec(struct story *s, unsigned number, bool drains_next)
         fputs(" holds", s->to);
         break;
     case BATON_OP_WAIT:
-        fputs(" returns: its puts have started their remote writes, and what its gets and atomics "
-              "read is in memory",
-              s->to);
+        tell_wait(s, t, step->op);
         break;
     case BATON_OP_POLL:
         fprintf(
@@ -272,7 +344,7 @@ static void tell_read(struct story *s, unsigned number)
     fprintf(s->to, "NIC of node %u: %s reads %s = %" PRId64,
             op->kind == BATON_OP_PUT ? node : s->m->program->loc[loc].node, text, loc_name(s, loc),
             s->state[loc]);
-    tell_pending(s, loc, BATON_THREADS_MAX);
+    tell_pending(s, loc, step);
     tell_overtaken(s, step);
     baton_machine_apply(s->m, s->state, number);
     const struct baton_machine_op *mo = &s->m->op[step->thread][step->op];
@@ -285,7 +357,8 @@ static void tell_read(struct story *s, unsigned number)
     end(s);
 }
 
-/* A step of the NIC. What only moves an entry from one queue to the next without being seen is not told. */
+/* A step of the NIC. What only moves an entry from one queue to the next without being seen is not
+ * told. */
 static void tell_nic(struct story *s, unsigned number, bool commits_next)
 {
     const struct baton_step *step = &s->m->step[number];
@@ -359,8 +432,8 @@ static bool ordered(const struct baton_reduction *r, unsigned a, unsigned b)
            (sets[2][a / 64] >> a % 64 & 1);
 }
 
-/* Among the steps that nothing before them in the run still holds back: the rest of the operation at hand, else
- * the same actor, else the earliest. */
+/* Among the steps that nothing before them in the run still holds back: the rest of the operation
+ * at hand, else the same actor, else the earliest. */
 static unsigned pick(const struct baton_reduction *r, const unsigned *steps, unsigned n,
                      unsigned last)
 {
@@ -445,7 +518,8 @@ static int explain_machine(const struct baton_machine *m, const struct baton_pro
     int rc = baton_explore_shortest(m, opts, reaches_goal, goal, &steps, &n);
     if (rc <= 0)
         return rc ? rc : -ENOENT;
-    struct story story = {.m = m, .to = to, .state = malloc(m->n_words * sizeof(int64_t) + 1)};
+    struct story story = {
+        .m = m, .written = program, .to = to, .state = malloc(m->n_words * sizeof(int64_t) + 1)};
     rc = story.state ? baton_reduction_init(&reduction, m, false) : -ENOMEM;
     if (!rc) {
         order_for_reading(&reduction, steps, n);

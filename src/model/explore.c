@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The explorer: states to do in buckets by the number of steps that led to them, states seen in a hash set. Taking
- * the newest state of one bucket is a depth-first walk; taking the shallowest of many finds shortest runs.
+ * The explorer: states to do in buckets by the number of steps that led to them, states seen in a
+ * hash set. Taking the newest state of one bucket is a depth-first walk; taking the shallowest of
+ * many finds shortest runs.
  */
 #include "model/explore.h"
 

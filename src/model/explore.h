@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walks through all runs of a machine, up to the reduction of reduce.h, and shows every final state at least once.
+ * Walks through all runs of a machine, up to the reduction of reduce.h, and shows every final state
+ * at least once.
  */
 #ifndef BATON_MODEL_EXPLORE_H
 #define BATON_MODEL_EXPLORE_H
@@ -16,8 +17,8 @@ int baton_explore(const struct baton_machine *m, const struct baton_engine_opts 
                   baton_explore_fn visit, void *arg, struct baton_engine_stats *stats);
 
 /*
- * A run with the fewest steps to a final state for which `visit` returns 1. Returns 1 and the steps in order (to be
- * freed), 0 when there is none, or as above.
+ * A run with the fewest steps to a final state for which `visit` returns 1. Returns 1 and the steps
+ * in order (to be freed), 0 when there is none, or as above.
  */
 int baton_explore_shortest(const struct baton_machine *m, const struct baton_engine_opts *opts,
                            baton_explore_fn visit, void *arg, unsigned **steps, unsigned *n_steps);

@@ -70,7 +70,7 @@ static int word(struct lowering *l, int *at, unsigned node, const char *of, cons
 {
     if (*at == NONE) {
         char name[BATON_NAME_MAX + 1];
-        snprintf(name, sizeof(name), "%.40s.%s@%u", of, what, node);
+        snprintf(name, sizeof(name), "%.30s.%.20s@%u", of, what, node);
         *at = keep(l, baton_program_add_loc(l->out, name, BATON_LOC_COPY, node, 0));
     }
     return *at;
@@ -83,10 +83,11 @@ static int thread_word(struct lowering *l, int *at, const char *of, const char *
     return word(l, at, l->node, of, name);
 }
 
-static int hidden_id(struct lowering *l, int *id)
+/* No id of a program has a dot in its name. */
+static int hidden_id(struct lowering *l, int *id, const char *name)
 {
     if (*id == NONE)
-        *id = keep(l, baton_program_add_id(l->out, ""));
+        *id = keep(l, baton_program_add_id(l->out, name));
     return *id;
 }
 
@@ -139,7 +140,7 @@ static struct baton_expr plus_one(int reg)
 
 static void gfence(struct lowering *l, uint32_t nodes)
 {
-    int id = hidden_id(l, &l->id_fence);
+    int id = hidden_id(l, &l->id_fence, "gfence.");
     for (unsigned n = 1; n <= l->in->nodes; n++) {
         if (!(nodes & 1u << (n - 1)))
             continue;
@@ -174,7 +175,7 @@ static int take_ticket(struct lowering *l, struct lock_words *w, unsigned node, 
     struct baton_expr one = baton_expr_const(1);
     int next = word(l, &w->next, node, name, "next");
     int mine = thread_word(l, &w->mine[l->thread], name, "mine");
-    int id = hidden_id(l, &l->id_acquire), v = ticket_reg(l);
+    int id = hidden_id(l, &l->id_acquire, "acquire."), v = ticket_reg(l);
     emit_remote(l, BATON_OP_RFAA, mine, next, id, &one, NULL);
     emit_wait(l, id);
     emit_load(l, v, mine);
@@ -281,7 +282,7 @@ static void sc_op(struct lowering *l, const struct baton_op *op)
                               : op->kind == BATON_OP_SCCAS ? BATON_OP_RCAS
                                                            : BATON_OP_RFAA;
     int to = thread_word(l, &l->result[l->thread], "sc", "result");
-    int id = hidden_id(l, &l->id_data);
+    int id = hidden_id(l, &l->id_data, "sc.");
     emit_remote(l, kind, to, op->loc, id, &op->a, &op->b);
     nlock_release(l, w, loc->node, loc->name);
     emit_wait(l, id);

@@ -66,7 +66,8 @@ static void add_entry(struct baton_machine *m, unsigned t, unsigned i)
             mo->step[s] = new_step(m, (struct baton_step){BATON_STEP_NIC, t, i, e, s});
 }
 
-/* Queue pairs in the order of threads and nodes; each one's entries in program order, side by side. */
+/* Queue pairs in the order of threads and nodes; each one's entries in program order, side by side.
+ */
 static void add_entries(struct baton_machine *m)
 {
     const struct baton_program *p = m->program;
@@ -109,7 +110,8 @@ static void match_polls(struct baton_machine *m)
     }
 }
 
-/* Numbers the steps of the CPU, and lays out the words of stores in the buffers from word `at` on. */
+/* Numbers the steps of the CPU, and lays out the words of stores in the buffers from word `at` on.
+ */
 static unsigned add_cpu(struct baton_machine *m, unsigned at)
 {
     const struct baton_program *p = m->program;
@@ -307,7 +309,8 @@ static bool blocked_by_nic(const struct baton_machine *m, const int64_t *state, 
         mo = m->entry_op[qp->first + nic->at];
         if (nic->step != BATON_NIC_POLL)
             return blocked_by_step(why, mo->step[nic->step]);
-        /* An older completion: its poll comes earlier in the program, as polls are matched in order. */
+        /* An older completion: its poll comes earlier in the program, as polls are matched in
+         * order. */
         return blocked_for_ever(why);
     case BATON_NIC_BY_UNIT:
         for (unsigned e = 0; e < m->n_entries; e++) {
@@ -335,7 +338,8 @@ static bool buffer_empty(const struct baton_machine *m, const int64_t *state, un
     return blocked_by_step(why, m->op[t][m->buffered[t][drained]].drain);
 }
 
-/* Every earlier operation with the id must be acknowledged, also one that is still in the store buffer. */
+/* Every earlier operation with the id must be acknowledged, also one that is still in the store
+ * buffer. */
 static bool wait_ready(const struct baton_machine *m, int64_t *state, unsigned t, unsigned i,
                        struct baton_machine_blocker *why)
 {

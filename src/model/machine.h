@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The machine of a litmus program: CPUs with store buffers on top of the NIC of nic.h, with explicit steps.
+ * The machine of a litmus program: CPUs with store buffers on top of the NIC of nic.h, with
+ * explicit steps.
  *
- * Every step of every run is known before the run: operation i of thread t is executed once, leaves the store buffer
- * once, and its entry takes each step of its kind once. So a step has a number, and a set of steps is a bit set. A
- * run is an order of steps; a failed rcas skips two of its own (they count as done).
+ * Every step of every run is known before the run: operation i of thread t is executed once, leaves
+ * the store buffer once, and its entry takes each step of its kind once. So a step has a number,
+ * and a set of steps is a bit set. A run is an order of steps; a failed rcas skips two of its own
+ * (they count as done).
  */
 #ifndef BATON_MODEL_MACHINE_H
 #define BATON_MODEL_MACHINE_H
@@ -19,9 +21,11 @@
 enum { BATON_STEPS_MAX = 2048 };
 
 enum baton_step_kind {
-    BATON_STEP_EXEC, /* the CPU executes operation `op`; stores and requests enter the store buffer */
-    BATON_STEP_DRAIN, /* the head of the store buffer: a store goes to memory, a request to its pipe */
-    BATON_STEP_NIC, /* `nic` of entry `entry` */
+    BATON_STEP_EXEC,  /* the CPU executes operation `op`; stores and requests enter the store buffer
+                       */
+    BATON_STEP_DRAIN, /* the head of the store buffer: a store goes to memory, a request to its pipe
+                       */
+    BATON_STEP_NIC,   /* `nic` of entry `entry` */
 };
 
 struct baton_step {
@@ -52,8 +56,8 @@ struct baton_machine {
     unsigned n_steps, n_set_words; /* 64 steps to a word */
     struct baton_step *step;
     struct baton_machine_op *op[BATON_THREADS_MAX];
-    unsigned n_buffered
-        [BATON_THREADS_MAX]; /* operations that pass the store buffer, and which they are */
+    unsigned n_buffered[BATON_THREADS_MAX]; /* operations that pass the store buffer, and which they
+                                               are */
     uint8_t (*buffered)[BATON_OPS_MAX];
     unsigned n_entries;
     struct baton_nic_entry *entry;
@@ -64,8 +68,9 @@ struct baton_machine {
     bool stuck; /* some poll has nothing to poll: no run has a final state */
 
     /*
-     * A state is n_words words: memory, registers, buffered stores, values on their way, and the set of done steps;
-     * that much (n_key_words) says everything. The bytes behind it say the same in the form that the rules read.
+     * A state is n_words words: memory, registers, buffered stores, values on their way, and the
+     * set of done steps; that much (n_key_words) says everything. The bytes behind it say the same
+     * in the form that the rules read.
      */
     unsigned n_words, n_key_words;
     unsigned at_reg[BATON_THREADS_MAX], at_value, at_done, at_flags, at_pc, at_drained, at_unit;
@@ -81,8 +86,9 @@ void baton_machine_start(const struct baton_machine *m, int64_t *state);
 /* Why a step cannot happen now; until one of these changes, it stays impossible. */
 struct baton_machine_blocker {
     enum {
-        BATON_BLOCKED_BY_STEP, /* `step` has to come first */
-        BATON_BLOCKED_BY_VALUE, /* a word must change: one of `program->set[set]`, or `loc` when loc >= 0 */
+        BATON_BLOCKED_BY_STEP,  /* `step` has to come first */
+        BATON_BLOCKED_BY_VALUE, /* a word must change: one of `program->set[set]`, or `loc` when loc
+                                   >= 0 */
         BATON_BLOCKED_FOR_EVER, /* an assumption is false, or nothing is there to be polled */
     } by;
     unsigned step;

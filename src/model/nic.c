@@ -2,6 +2,8 @@
 /* The NIC's rules: which step of which entry may happen, and what it does. */
 #include "model/nic.h"
 
+#include "base/masked.h"
+
 #include "model/program.h"
 
 enum {
@@ -216,10 +218,15 @@ static void read_remote(const struct baton_nic_qp *qp, unsigned at,
     int64_t old = memory->load(memory->arg, e->remote);
     bool writes = false;
     if (e->kind == BATON_NIC_RFAA) {
-        v->to_remote = (int64_t)((uint64_t)old + (uint64_t)v->to_remote);
+        uint64_t add = (uint64_t)v->to_remote;
+        v->to_remote = (int64_t)(e->masked ? baton_masked_add((uint64_t)old, add, e->mask.compare)
+                                           : (uint64_t)old + add);
         writes = true;
     } else if (e->kind == BATON_NIC_RCAS) {
-        writes = old == v->to_local;
+        writes = e->masked ? !(((uint64_t)old ^ (uint64_t)v->to_local) & e->mask.compare)
+                           : old == v->to_local;
+        if (e->masked)
+            v->to_remote = (int64_t)baton_masked_merge((uint64_t)old, (uint64_t)v->to_remote, e->mask.swap);
     }
     v->to_local = old;
     if (writes) {

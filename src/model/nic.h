@@ -57,10 +57,17 @@ static inline unsigned baton_nic_bit(enum baton_nic_step step)
     return 1u << step;
 }
 
+/* Masked rcas: the bits compared and replaced. Masked rfaa: `compare` has the top bit of every field. */
+struct baton_nic_mask {
+    uint64_t compare, swap;
+};
+
 /* What never changes about an entry. */
 struct baton_nic_entry {
     enum baton_nic_kind kind;
     bool constant;   /* put: the value is known, no source is read */
+    bool masked;     /* rcas, rfaa: `mask` holds */
+    struct baton_nic_mask mask;
     uint64_t remote; /* location; unused by a fence */
     uint64_t local;  /* location: source of a put, destination of the others */
 };

@@ -266,7 +266,7 @@ static bool expect_int(struct parser *p, unsigned *value, unsigned low, unsigned
 
 static bool expect_node(struct parser *p, unsigned *node)
 {
-    return expect_int(p, node, 1, p->program->nodes, "a node (INT)");
+    return expect_int(p, node, 1, p->program->nodes, "a node");
 }
 
 static bool expect_sint(struct parser *p, int64_t *value)
@@ -512,7 +512,7 @@ static bool parse_head(struct parser *p)
 {
     do {
         char want[16];
-        unsigned node;
+        unsigned node = 1;
         snprintf(want, sizeof(want), "P%u", p->program->n_threads);
         if (!take_word(p, want))
             return fail(p, "the thread \"%s\" and its node expected", want);
@@ -580,6 +580,8 @@ static bool parse_expr(struct parser *p, unsigned thread, struct baton_expr *exp
     expr->n = 0;
     for (;;) {
         struct baton_term term = {.negative = negative};
+        if (expr->n == BATON_TERMS_MAX)
+            return fail(p, "more than %d terms in an expression", BATON_TERMS_MAX);
         if (p->token == NAME) {
             char name[BATON_NAME_MAX + 1];
             size_t at = p->start;
@@ -596,8 +598,6 @@ static bool parse_expr(struct parser *p, unsigned thread, struct baton_expr *exp
         } else if (!expect_sint(p, &term.value)) {
             return false;
         }
-        if (expr->n == BATON_TERMS_MAX)
-            return fail(p, "more than %d terms in an expression", BATON_TERMS_MAX);
         expr->term[expr->n++] = term;
         if (take_symbol(p, '+'))
             negative = false;
@@ -629,7 +629,7 @@ static bool parse_id(struct parser *p, int *id)
 static bool parse_nodes(struct parser *p, uint32_t *nodes)
 {
     do {
-        unsigned node;
+        unsigned node = 1;
         if (!expect_node(p, &node))
             return false;
         *nodes |= 1u << (node - 1);
@@ -836,7 +836,7 @@ static bool parse_value(struct parser *p, struct baton_cond_value *value, int *t
         int sv = find_sv(p, name), loc = find_loc(p, name);
         value->is_column = true;
         if (sv >= 0) {
-            unsigned node;
+            unsigned node = 1;
             if (!take_symbol(p, '@'))
                 return fail_at(p, at, "\"%s\" is an sv: name one copy, as in \"%s@1\"", name, name);
             if (!expect_node(p, &node))

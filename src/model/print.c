@@ -156,8 +156,7 @@ int baton_op_print(const struct baton_program *program, unsigned thread, const s
     case BATON_OP_KINDS:
         break;
     }
-    /* Hidden ids have no name. */
-    if (op->id >= 0 && op->kind != BATON_OP_WAIT && *program->id[op->id])
+    if (op->id >= 0 && op->kind != BATON_OP_WAIT)
         add(t, " #%s", program->id[op->id]);
     return (int)out.need;
 }

@@ -212,7 +212,7 @@ struct baton_program {
     struct baton_decl *decl;
     unsigned n_decls;
     char (*id)[BATON_NAME_MAX + 1];
-    unsigned n_ids; /* hidden ones included: their names are empty */
+    unsigned n_ids; /* hidden ones included */
 
     struct baton_thread *thread;
     unsigned n_threads;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The relations behind the reduction, and the choice of the steps to try. reduce.h says why it is sound. */
+/* The relations behind the reduction, and the choice of the steps to try. reduce.h says why it is
+ * sound. */
 #include "model/reduce.h"
 
 #include <errno.h>
@@ -31,9 +32,10 @@ static bool has(const uint64_t *set, unsigned step)
              left_ &= left_ - 1)
 
 /*
- * What steps need, asked from the NIC's own rules, so that the rules stand in one place. A rule looks at the entry
- * itself and at each older entry on its own, so one pair of entries at a time tells all: a step needs exactly what is
- * done in every condition of the older entry that lets the step through.
+ * What steps need, asked from the NIC's own rules, so that the rules stand in one place. A rule
+ * looks at the entry itself and at each older entry on its own, so one pair of entries at a time
+ * tells all: a step needs exactly what is done in every condition of the older entry that lets the
+ * step through.
  */
 struct needs {
     uint8_t own[KINDS][BATON_NIC_STEPS];          /* bits of steps of the same entry */
@@ -48,7 +50,8 @@ static int64_t probe_load(void *arg, uint64_t location)
 
 static void probe_store(void *arg, uint64_t location, int64_t value) {}
 
-/* All conditions that a lone entry of the kind can be in. An rcas is made to succeed and to fail. */
+/* All conditions that a lone entry of the kind can be in. An rcas is made to succeed and to fail.
+ */
 static unsigned reachable(enum baton_nic_kind kind, uint8_t *found)
 {
     unsigned n = 2;
@@ -419,8 +422,8 @@ void baton_reduction_fini(struct baton_reduction *r)
 }
 
 /*
- * A step whose absence keeps `step` impossible. START and COMMIT of an rcas count as done when the rcas fails, so
- * it is the read that has to come first.
+ * A step whose absence keeps `step` impossible. START and COMMIT of an rcas count as done when the
+ * rcas fails, so it is the read that has to come first.
  */
 static unsigned enabler(const struct baton_machine *m, const int64_t *state, unsigned step)
 {
@@ -496,7 +499,8 @@ static void close_over_disabled(struct closing *c, unsigned step)
     }
 }
 
-/* Builds T from a seed into r->chosen; returns how many enabled steps it has, or gives up at `bound`. */
+/* Builds T from a seed into r->chosen; returns how many enabled steps it has, or gives up at
+ * `bound`. */
 static unsigned close_from(struct baton_reduction *r, int64_t *state, unsigned seed, unsigned bound)
 {
     const struct baton_machine *m = r->m;
@@ -515,7 +519,8 @@ static unsigned close_from(struct baton_reduction *r, int64_t *state, unsigned s
     return c.n_enabled;
 }
 
-/* Collects the enabled steps. A thread that can never go on makes the state worthless: then there are none. */
+/* Collects the enabled steps. A thread that can never go on makes the state worthless: then there
+ * are none. */
 static unsigned find_enabled(struct baton_reduction *r, int64_t *state, unsigned *steps)
 {
     const struct baton_machine *m = r->m;

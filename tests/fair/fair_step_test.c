@@ -33,11 +33,17 @@ static const struct variant {
 static const unsigned sizes[][2] = {{1, 0}, {0, 1}, {1, 1}, {2, 1}, {1, 2}, {2, 2},
                                     {3, 1}, {1, 3}, {3, 3}, {3, 0}, {0, 3}};
 
-static const uint64_t presets[] = {0, (ONE << 20) - 3, (ONE << 28) - 3, (ONE << 44) - 3};
+/* The last is where the 2047th repair of a table leaves tickets. */
+static const uint64_t presets[] = {0,
+                                   (ONE << 20) - 3,
+                                   (ONE << 28) - 3,
+                                   (ONE << 44) - 3,
+                                   (ONE << 47) - 3,
+                                   (ONE << 58) - (ONE << 47)};
 
 int main(int argc, char **argv)
 {
-    const uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 0) : 16;
+    const uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 0) : 24;
     const uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
     unsigned bad = 0;
 
@@ -55,7 +61,7 @@ int main(int argc, char **argv)
                         .swap = swap,
                         .spread = seed & 1,
                         .fcfs = variants[v].fcfs,
-                        .first_ticket = presets[seed / 2 % 4],
+                        .first_ticket = presets[seed / 2 % 6],
                         .seed = seed,
                     };
                     struct crowd_result result;

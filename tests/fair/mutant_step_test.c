@@ -3,9 +3,10 @@
  * Every fence of farlock, farlock-g and merge is needed: with one left out, some crowd in swap mode goes
  * wrong; with none left out, none does. crowd.h says what can go wrong.
  *
- * One place is left alone, because random schedules hardly reach what it prevents: farlock's order
- * between two puts to a successor, pass and granted. A late pass hurts only if the successor has by then
- * released, come again, and found a predecessor without a ticket. None of 2.4 million entries did.
+ * Two places in remote_grant of farlock.c are left alone. The settle there is for puts that fail, which
+ * none does here. The order between pass and granted, two puts to a successor, prevents what random
+ * schedules hardly reach: a late pass hurts only if the successor has by then released, come again, and
+ * found a predecessor without a ticket. None of 2.4 million entries did.
  *
  * mutant_step_test [SEEDS]: how many schedules of each combination may be tried before a mutant counts as
  * not noticed.
@@ -34,7 +35,10 @@ static const struct variant farlock[] = {
     {"farlock-mutant", {NULL}, true},
     {"farlock-g-mutant", {"group_local=2", "group_remote=3"}, false}};
 
-static const int farlock_rare = 6, none_rare = -2;
+struct places {
+    int first, last;
+};
+static const struct places farlock_unseen = {6, 7}, none = {-1, -2};
 
 /* The first crowd that goes wrong, after how many; 0: none. */
 static uint64_t search(const struct variant *variants, uint64_t seeds)
@@ -65,15 +69,15 @@ static uint64_t search(const struct variant *variants, uint64_t seeds)
     return 0;
 }
 
-static unsigned mutate(const char *source, int places, int rare, const struct variant *variants,
-                       uint64_t seeds)
+static unsigned mutate(const char *source, int places, struct places unseen,
+                       const struct variant *variants, uint64_t seeds)
 {
     unsigned wrong = 0;
     for (mutant_place = -1; mutant_place < places; mutant_place++) {
-        if (mutant_place == rare)
+        if (mutant_place >= unseen.first && mutant_place <= unseen.last)
             continue;
         mutant_line = 0;
-        uint64_t runs = search(variants, mutant_place < 0 ? seeds / 40 + 1 : seeds);
+        uint64_t runs = search(variants, mutant_place < 0 ? seeds / 80 + 1 : seeds);
         bool good = mutant_place < 0 ? !runs : runs;
         if (mutant_place < 0)
             printf("%s as it is: %s\n", source, good ? "good" : "FAILS");
@@ -97,7 +101,7 @@ static int add(struct baton_lock_ops *copy, const struct baton_lock_ops *ops, co
 int main(int argc, char **argv)
 {
     static struct baton_lock_ops copies[3];
-    const uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 0) : 4000;
+    const uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 0) : 8000;
     unsigned wrong = 0;
     if (add(&copies[0], &mutant_merge, "merge-mutant") ||
         add(&copies[1], &mutant_farlock, "farlock-mutant") ||
@@ -105,8 +109,8 @@ int main(int argc, char **argv)
         printf("the mutants could not be registered\n");
         return 1;
     }
-    wrong += mutate("merge.c", mutant_merge_places, none_rare, merge, seeds);
-    wrong += mutate("farlock.c", mutant_farlock_places, farlock_rare, farlock, seeds);
+    wrong += mutate("merge.c", mutant_merge_places, none, merge, seeds);
+    wrong += mutate("farlock.c", mutant_farlock_places, farlock_unseen, farlock, seeds);
     printf("%u of the mutants and originals behave as they should not\n", wrong);
     return wrong != 0;
 }

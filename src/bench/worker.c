@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* One thread of the lock benchmark. */
+#include "bench/worker.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/random.h"
+#include "fabric/world.h"
+
+static size_t part(size_t *total, size_t bytes)
+{
+    size_t at = *total;
+    *total += (bytes + 4095) & ~(size_t)4095;
+    return at;
+}
+
+struct bench_shared *bench_shared_create(const struct bench_config *config, unsigned threads)
+{
+    size_t total = 0;
+    size_t head = part(&total, sizeof(struct bench_shared));
+    size_t results = part(&total, threads * sizeof(struct bench_thread));
+    size_t lines = part(&total, threads * sizeof(struct bench_line));
+    size_t checks = part(&total, config->locks * sizeof(struct bench_lock_check));
+    size_t zipf = part(&total, config->locks * sizeof(double));
+    char *memory = mmap(NULL, total, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    struct bench_shared *s = (struct bench_shared *)(memory + head);
+    s->bytes = total;
+    s->threads_n = threads;
+    s->locks_n = config->locks;
+    s->threads = (struct bench_thread *)(memory + results);
+    s->lines = (struct bench_line *)(memory + lines);
+    s->checks = (struct bench_lock_check *)(memory + checks);
+    if (config->zipf > 0) {
+        double sum = 0;
+        s->zipf = (double *)(memory + zipf);
+        for (unsigned i = 0; i < config->locks; i++)
+            s->zipf[i] = sum += pow(i + 1, -config->zipf);
+        for (unsigned i = 0; i < config->locks; i++)
+            s->zipf[i] /= sum;
+    }
+    return s;
+}
+
+void bench_shared_destroy(struct bench_shared *shared)
+{
+    munmap(shared, shared->bytes);
+}
+
+static unsigned choose_lock(const struct bench_shared *s, struct baton_random *random)
+{
+    if (!s->zipf)
+        return (unsigned)baton_random_below(random, s->locks_n);
+    double x = baton_random_unit(random);
+    unsigned low = 0, high = s->locks_n - 1;
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        if (s->zipf[middle] < x)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint64_t remote_ops(const struct baton_stats *s)
+{
+    uint64_t sum = 0;
+    for (unsigned k = 0; k < BATON_OP_KINDS; k++)
+        sum += s->ops[k];
+    return sum;
+}
+
+static void pin(unsigned thread)
+{
+    cpu_set_t allowed, one;
+    if (sched_getaffinity(0, sizeof(allowed), &allowed))
+        return;
+    unsigned count = (unsigned)CPU_COUNT(&allowed), want = thread % count;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &allowed) && !want--) {
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+            sched_setaffinity(0, sizeof(one), &one);
+            return;
+        }
+}
+
+/* Everybody begins together, so that the first to come does not measure an empty cluster. */
+static uint64_t wait_for_start(struct baton_ep *ep, struct bench_shared *s)
+{
+    baton_word_faa(&s->ready, 1);
+    uint64_t begin;
+    while (!(begin = baton_word_load(&s->begin_ns))) {
+        if (baton_word_load(&s->stop))
+            return 0;
+        baton_delay(ep, 100000);
+    }
+    return begin;
+}
+
+static int give_up(struct bench_thread *t, struct bench_shared *s, int rc, const char *what)
+{
+    t->rc = rc;
+    snprintf(t->error, sizeof(t->error), "%s: %s%s%s", what, baton_strerror(rc),
+             *baton_error_detail() ? "; " : "", baton_error_detail());
+    baton_word_store(&s->stop, 1);
+    return rc;
+}
+
+int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
+{
+    const struct bench_node *node = arg;
+    const struct bench_config *config = node->config;
+    struct bench_shared *s = node->shared;
+    unsigned self = node->first_thread + thread;
+    struct bench_thread *t = &s->threads[self];
+    struct baton_waiter *waiter;
+    struct baton_random random;
+    struct baton_stats before, after;
+    int rc = baton_waiter_open(ep, &waiter);
+    if (rc)
+        return give_up(t, s, rc, "opening a waiter");
+    if (config->pin && !node->simulated)
+        pin(self);
+    baton_random_init(&random, config->seed * 1000003 + self);
+
+    uint64_t begin = node->simulated ? baton_now(ep) : wait_for_start(ep, s);
+    uint64_t measure = begin + (uint64_t)(config->warmup_s * 1e9);
+    uint64_t end = measure + (uint64_t)(config->duration_s * 1e9);
+    uint64_t start = baton_now(ep);
+    while (start < end && !baton_word_load(&s->stop)) {
+        unsigned index = choose_lock(s, &random);
+        unsigned host = node->hosts == 1 ? node->host : index % node->hosts;
+        unsigned in_table = node->hosts == 1 ? index : index / node->hosts;
+        struct baton_lock lock;
+        if ((rc = baton_table_lock(node->tables[host], in_table, &lock)))
+            return give_up(t, s, rc, "lock of a table");
+        bool is_local = lock.local != NULL;
+        struct bench_class *class = is_local ? &t->local : &t->remote;
+
+        baton_ep_stats(ep, &before);
+        start = baton_now(ep);
+        bench_check_begin(&s->lines[self], index, start, waiter);
+        rc = baton_lock_acquire(&lock, ep, waiter);
+        uint64_t entered = baton_now(ep);
+        if (rc) {
+            bench_check_give_up(&s->lines[self]);
+            return give_up(t, s, rc, "acquire");
+        }
+        baton_ep_stats(ep, &after);
+        class->round_trips_acquire += after.waited_round_trips - before.waited_round_trips;
+        class->ops_acquire += remote_ops(&after) - remote_ops(&before);
+        uint64_t counter = bench_check_enter(&s->checks[index], s->lines, s->threads_n, self,
+                                             baton_lock_token(waiter), &t->findings);
+        uint64_t work = is_local ? config->local_cs_ns : config->remote_cs_ns;
+        if (work)
+            baton_delay(ep, work);
+        bench_check_leave(&s->checks[index], self, counter, &t->findings);
+
+        uint64_t leaving = baton_now(ep);
+        baton_ep_stats(ep, &before);
+        rc = baton_lock_release(&lock, ep, waiter);
+        if (rc)
+            return give_up(t, s, rc, "release");
+        baton_ep_stats(ep, &after);
+        class->round_trips_release += after.waited_round_trips - before.waited_round_trips;
+        class->ops_release += remote_ops(&after) - remote_ops(&before);
+        class->entries++;
+        t->entries++;
+        uint64_t next = baton_now(ep);
+        if (entered >= measure && entered < end) {
+            baton_hist_add(&class->latency, entered - start);
+            class->hold_ns += leaving - entered;
+            class->holds++;
+            t->acquisitions++;
+            t->cycle_ns += next - start;
+            t->cycles++;
+        }
+        start = next;
+    }
+    return baton_waiter_close(ep, waiter);
+}

@@ -1,0 +1,658 @@
+/* SPDX-License-Identifier: MIT */
+/* The simulated world: threads and their store buffers, blocking and waking, clusters. */
+#include "sim/sim.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <baton/sim.h>
+
+static const struct sim_driver *const drivers[] = {&sim_driver_random, NULL};
+
+void sim_saw(struct sim *s, uint64_t value)
+{
+    if (s->current) {
+        uint64_t state = s->current->digest ^ value;
+        s->current->digest = baton_random_mix(&state);
+    }
+}
+
+/* ---- Memory as a thread sees it: the newest store of its own buffer, else memory */
+
+static struct sim_buffered *buffer_at(struct sim_thread *t, unsigned i)
+{
+    return &t->buffer[(t->buffer_first + i) % SIM_BUFFER_MAX];
+}
+
+static uint64_t peek(struct sim_thread *t, const uint64_t *word)
+{
+    for (unsigned i = t ? t->buffer_n : 0; i-- > 0;)
+        if (buffer_at(t, i)->word == word)
+            return buffer_at(t, i)->value;
+    return *word;
+}
+
+static unsigned watch_hash(const struct sim *s, const uint64_t *word)
+{
+    uint64_t h = (uint64_t)(uintptr_t)word >> 3;
+    return (unsigned)((h * 0x9e3779b97f4a7c15u >> 32) & s->watch_mask);
+}
+
+static void watch(struct sim *s, struct sim_thread *t, const uint64_t *word)
+{
+    struct sim_watch *w = &t->watches[t->watches_n++], **bucket = &s->watch[watch_hash(s, word)];
+    *w = (struct sim_watch){word, t, *bucket, bucket};
+    if (w->next)
+        w->next->link = &w->next;
+    *bucket = w;
+}
+
+static void unwatch_all(struct sim_thread *t)
+{
+    while (t->watches_n) {
+        struct sim_watch *w = &t->watches[--t->watches_n];
+        *w->link = w->next;
+        if (w->next)
+            w->next->link = w->link;
+    }
+}
+
+void sim_write(struct sim *s, uint64_t *word, uint64_t value)
+{
+    if (*word == value)
+        return;
+    *word = value;
+    struct sim_watch *w = s->watch ? s->watch[watch_hash(s, word)] : NULL;
+    while (w) {
+        /* Waking takes the thread's watches out of all chains: begin again then. */
+        struct sim_watch *next = w->next;
+        if (w->word == word && sim_try_wake(s, w->thread))
+            next = s->watch[watch_hash(s, word)];
+        w = next;
+    }
+}
+
+/* ---- Blocking and waking */
+
+static const uint64_t *state_word(struct sim *s, const struct baton_group *group)
+{
+    struct baton_node *node = baton_cluster_node(s->cluster, baton_gptr_node(group->state));
+    void *word;
+    return node && !baton_ptr(node, group->state, 8, &word) ? word : NULL;
+}
+
+static bool cond_holds(struct sim_thread *t, const struct baton_cond *c)
+{
+    return ((peek(t, c->word) & c->mask) == c->value) != (c->negate != 0);
+}
+
+static bool conds_hold(struct sim_thread *t)
+{
+    for (unsigned i = 0; i < t->conds_n; i++)
+        if (cond_holds(t, &t->conds[i]))
+            return true;
+    return false;
+}
+
+static bool turn_changed(struct sim_thread *t)
+{
+    if (t->reads_n > SIM_READS_MAX)
+        return true; /* too many words to remember: never blocks */
+    for (unsigned i = 0; i < t->reads_n; i++)
+        if (peek(t, t->reads[i].word) != t->reads[i].value)
+            return true;
+    return false;
+}
+
+/* Whether what the thread is blocked on has come, or its wait must end with wake_rc. */
+static bool has_come(struct sim *s, struct sim_thread *t)
+{
+    uint64_t now = s->driver->now(s);
+    t->wake_rc = 0;
+    switch (t->state) {
+    case SIM_WORK:
+        return t->blocked->closing ? !t->blocked->busy : t->until != t->blocked->epx->pending;
+    case SIM_DELAY:
+        return now >= t->until || s->hopeless;
+    case SIM_RELAX:
+        if (turn_changed(t))
+            return true;
+        break;
+    case SIM_CONDS:
+        if (conds_hold(t))
+            return true;
+        break;
+    default:
+        return false;
+    }
+    struct baton_group *group = t->wait->group;
+    if (group && group->state) {
+        const uint64_t *word = state_word(s, group);
+        t->wake_rc = !word ? -EHOSTDOWN : *word != group->healthy ? -EOWNERDEAD : 0;
+    }
+    if (!t->wake_rc)
+        t->wake_rc = now >= t->until ? -ETIMEDOUT : s->hopeless ? -EDEADLK : 0;
+    return t->wake_rc != 0;
+}
+
+bool sim_try_wake(struct sim *s, struct sim_thread *t)
+{
+    if (t->state < SIM_WORK || t->state > SIM_DELAY || !has_come(s, t))
+        return false;
+    if (t->state != SIM_CONDS)
+        t->conds_n = 0;
+    unwatch_all(t);
+    t->state = SIM_READY;
+    t->next.act = SIM_ACT_AWAKE;
+    if (s->driver->ready)
+        s->driver->ready(s, t);
+    return true;
+}
+
+int sim_block(struct sim *s, struct sim_ep *e, enum sim_state state, uint64_t until)
+{
+    struct sim_thread *t = s->current;
+    t->blocked = e;
+    t->until = until;
+    t->state = state;
+    if (state == SIM_CONDS)
+        for (unsigned i = 0; i < t->conds_n; i++)
+            watch(s, t, t->conds[i].word);
+    else
+        t->conds_n = 0;
+    if (state == SIM_RELAX)
+        for (unsigned i = 0; i < t->reads_n && i < SIM_READS_MAX; i++)
+            watch(s, t, t->reads[i].word);
+    if ((state == SIM_CONDS || state == SIM_RELAX) && t->wait->group && t->wait->group->state) {
+        const uint64_t *word = state_word(s, t->wait->group);
+        if (word && t->watches_n < SIM_READS_MAX + 1)
+            watch(s, t, word);
+    }
+    sim_try_wake(s, t);
+    baton_coro_yield(t->coro);
+    t->conds_n = 0;
+    return t->wake_rc;
+}
+
+int sim_relax_until_changed(struct sim *s, struct sim_thread *t, struct baton_wait *wait)
+{
+    t->wait = wait;
+    return sim_block(s, t->blocked, SIM_RELAX, wait->deadline_ns);
+}
+
+/* ---- Acts */
+
+static bool needs_empty_buffer(const struct sim_thread *t)
+{
+    return t->next.act == SIM_ACT_RMW || t->next.act == SIM_ACT_FENCE;
+}
+
+bool sim_runnable(struct sim *s, struct sim_thread *t)
+{
+    if (t->state != SIM_READY || (needs_empty_buffer(t) && t->buffer_n))
+        return false;
+    /* A condition that held when the thread was woken may hold no more: then it waits on. */
+    return !t->conds_n || t->wake_rc || conds_hold(t);
+}
+
+void sim_resume(struct sim *s, struct sim_thread *t)
+{
+    s->current = t;
+    int more = baton_coro_resume(t->coro);
+    s->current = NULL;
+    if (!more) {
+        t->state = SIM_ENDED;
+        s->alive--;
+    }
+}
+
+bool sim_can_flush(struct sim *s, struct sim_thread *t)
+{
+    if (!t->buffer_n)
+        return false;
+    struct sim_buffered *b = buffer_at(t, 0);
+    struct sim_qp *q = b->word ? NULL : sim_qp_of(b->ep, b->op.node);
+    return b->word || (q && sim_qp_has_room(q, &b->op));
+}
+
+void sim_flush(struct sim *s, struct sim_thread *t)
+{
+    struct sim_buffered b = *buffer_at(t, 0);
+    t->buffer_first = (t->buffer_first + 1) % SIM_BUFFER_MAX;
+    t->buffer_n--;
+    if (b.word) {
+        sim_misuse_write(s, b.word, SIM_WRITER_CPU_STORE);
+        sim_write(s, b.word, b.value);
+    } else {
+        sim_qp_post(s, sim_qp_of(b.ep, b.op.node), &b.op);
+    }
+    if (s->driver->ready && t->state == SIM_READY && needs_empty_buffer(t) && !t->buffer_n)
+        s->driver->ready(s, t);
+}
+
+/* The current thread is about to do this; others may act first. */
+static void act(struct sim *s, enum sim_act what, const uint64_t *word)
+{
+    struct sim_thread *t = s->current;
+    if (!t)
+        return;
+    t->next.act = what;
+    t->next.word = word;
+    t->state = SIM_READY;
+    if (!(needs_empty_buffer(t) && t->buffer_n) && s->driver->at_once && s->driver->at_once(s, t))
+        return;
+    if (s->driver->ready && !(needs_empty_buffer(t) && t->buffer_n))
+        s->driver->ready(s, t);
+    baton_coro_yield(t->coro);
+}
+
+static void buffer(struct sim *s, const struct sim_buffered *b)
+{
+    struct sim_thread *t = s->current;
+    if (t->buffer_n == SIM_BUFFER_MAX)
+        act(s, SIM_ACT_FENCE, NULL);
+    *buffer_at(t, t->buffer_n++) = *b;
+    if (s->driver->buffered)
+        s->driver->buffered(s, t);
+}
+
+static void sim_ring(struct baton_layer *l, struct baton_epx *ep, const struct baton_op *ops,
+                     unsigned n)
+{
+    struct sim *s = sim_of(ep);
+    struct sim_ep *e = l->state;
+    bool memory = true;
+    for (unsigned i = 0; i < n; i++)
+        memory &= sim_qp_of(e, ops[i].node) != NULL;
+    for (unsigned i = 0; i < n && !memory; i++)
+        baton_op_done(ep, &ops[i], -ENOMEM, false, NULL);
+    if (!memory)
+        return;
+    e->thread = s->current;
+    if (!s->current) {
+        for (unsigned i = 0; i < n; i++) {
+            sim_qp_post(s, e->qps[ops[i].node], &ops[i]);
+            sim_drain(s);
+        }
+        return;
+    }
+    act(s, SIM_ACT_RING, NULL);
+    for (unsigned i = 0; i < n; i++) {
+        struct sim_buffered b = {.op = ops[i], .ep = e};
+        buffer(s, &b);
+    }
+}
+
+static void sim_advance(struct baton_layer *l, struct baton_epx *ep)
+{
+    struct sim *s = sim_of(ep);
+    if (s->current)
+        sim_block(s, l->state, SIM_WORK, ep->pending);
+    else
+        sim_drain(s);
+    sim_saw(s, ep->pending);
+}
+
+static int sim_reset(struct baton_layer *l, struct baton_epx *ep, unsigned node)
+{
+    return sim_of(ep)->cluster->local[node] ? 0 : -EHOSTDOWN;
+}
+
+static void has_read(struct sim *s, const uint64_t *word, uint64_t value)
+{
+    struct sim_thread *t = s->current;
+    sim_saw(s, value);
+    if (!t)
+        return;
+    if (t->reads_n < SIM_READS_MAX)
+        t->reads[t->reads_n] = (struct sim_read){word, value};
+    if (t->reads_n <= SIM_READS_MAX)
+        t->reads_n++;
+}
+
+static uint64_t sim_load(struct baton_layer *l, struct baton_epx *ep, const uint64_t *word)
+{
+    struct sim *s = sim_of(ep);
+    act(s, SIM_ACT_LOAD, word);
+    uint64_t value = peek(s->current, word);
+    has_read(s, word, value);
+    return value;
+}
+
+static void sim_store(struct baton_layer *l, struct baton_epx *ep, uint64_t *word, uint64_t value)
+{
+    struct sim *s = sim_of(ep);
+    struct sim_buffered b = {.word = word, .value = value};
+    act(s, SIM_ACT_STORE, word);
+    if (s->current)
+        buffer(s, &b);
+    else
+        sim_write(s, word, value);
+}
+
+static uint64_t rmw(struct baton_epx *ep, uint64_t *word, bool conditional, uint64_t expected,
+                    uint64_t value, bool add)
+{
+    struct sim *s = sim_of(ep);
+    act(s, SIM_ACT_RMW, word);
+    uint64_t old = *word;
+    if (conditional)
+        has_read(s, word, old);
+    else
+        sim_saw(s, old);
+    if (!conditional || old == expected) {
+        sim_misuse_write(s, word, SIM_WRITER_CPU_RMW);
+        sim_write(s, word, add ? old + value : value);
+    }
+    return old;
+}
+
+static uint64_t sim_swap(struct baton_layer *l, struct baton_epx *ep, uint64_t *word,
+                         uint64_t value)
+{
+    return rmw(ep, word, false, 0, value, false);
+}
+
+static uint64_t sim_cas(struct baton_layer *l, struct baton_epx *ep, uint64_t *word,
+                        uint64_t expected, uint64_t desired)
+{
+    return rmw(ep, word, true, expected, desired, false);
+}
+
+static uint64_t sim_faa(struct baton_layer *l, struct baton_epx *ep, uint64_t *word, uint64_t add)
+{
+    return rmw(ep, word, false, 0, add, true);
+}
+
+static void sim_mfence(struct baton_layer *l, struct baton_epx *ep)
+{
+    act(sim_of(ep), SIM_ACT_FENCE, NULL);
+    sim_saw(sim_of(ep), 1);
+}
+
+static uint64_t sim_now(struct baton_layer *l, struct baton_epx *ep)
+{
+    struct sim *s = sim_of(ep);
+    return s->driver->now(s);
+}
+
+static void sim_delay(struct baton_layer *l, struct baton_epx *ep, uint64_t ns)
+{
+    struct sim *s = sim_of(ep);
+    if (s->current)
+        sim_block(s, l->state, SIM_DELAY, s->driver->now(s) + ns);
+    else
+        s->now += ns;
+}
+
+static int sim_await(struct baton_layer *l, struct baton_epx *ep, const struct baton_cond *conds,
+                     unsigned n, struct baton_wait *wait)
+{
+    struct sim *s = sim_of(ep);
+    struct sim_thread *t = s->current;
+    if (!t) {
+        for (unsigned i = 0; i < n; i++)
+            if (cond_holds(NULL, &conds[i]))
+                return 0;
+        return -EDEADLK;
+    }
+    t->reads_n = 0;
+    t->conds = conds;
+    t->conds_n = n;
+    t->wait = wait;
+    if (!conds_hold(t))
+        ep->stats.awaits_blocked++;
+    int rc = sim_block(s, l->state, SIM_CONDS, wait->deadline_ns);
+    sim_saw(s, (uint64_t)rc);
+    return rc;
+}
+
+static int sim_relax(struct baton_layer *l, struct baton_epx *ep, struct baton_wait *wait)
+{
+    struct sim *s = sim_of(ep);
+    struct sim_thread *t = s->current;
+    if (!t)
+        return -EDEADLK;
+    t->blocked = l->state;
+    int rc = s->driver->relax(s, t, wait);
+    t->reads_n = 0;
+    sim_saw(s, (uint64_t)rc);
+    return rc;
+}
+
+static const struct baton_ep_ops sim_ep_ops = {
+    .size = sizeof(struct baton_ep_ops),
+    .ring = sim_ring,
+    .advance = sim_advance,
+    .reset = sim_reset,
+    .load = sim_load,
+    .store = sim_store,
+    .swap = sim_swap,
+    .cas = sim_cas,
+    .faa = sim_faa,
+    .mfence = sim_mfence,
+    .now = sim_now,
+    .delay = sim_delay,
+    .await = sim_await,
+    .relax = sim_relax,
+};
+
+static int sim_ep_open(struct baton_epx *ep)
+{
+    struct sim_ep *e = calloc(1, sizeof(*e));
+    struct sim_qp **qps = calloc(ep->nodes, sizeof(*qps));
+    if (!e || !qps) {
+        free(e);
+        free(qps);
+        return -ENOMEM;
+    }
+    e->epx = ep;
+    e->qps = qps;
+    ep->world = (struct baton_layer){&sim_ep_ops, NULL, e};
+    return 0;
+}
+
+static void sim_ep_close(struct baton_epx *ep)
+{
+    struct sim_ep *e = ep->world.state;
+    struct sim *s = sim_of(ep);
+    /* Accepted puts must still land, and entries refer to the queue pairs. */
+    act(s, SIM_ACT_FENCE, NULL);
+    e->thread = s->current;
+    e->closing = true;
+    if (s->current && e->busy)
+        sim_block(s, e, SIM_WORK, 0);
+    else
+        sim_drain(s);
+    for (unsigned n = 0; n < ep->nodes; n++) {
+        s->qps_n -= e->qps[n] != NULL;
+        free(e->qps[n]);
+    }
+    free(e->qps);
+    free(e);
+}
+
+/* ---- Teams */
+
+static void thread_main(void *arg)
+{
+    struct sim_thread *t = arg;
+    struct baton_ep *ep;
+    t->rc = baton_ep_open(t->sim->cluster->local[t->team->node], &ep);
+    if (t->rc)
+        return;
+    t->rc = t->team->body(ep, t->index, t->team->arg);
+    int rc = baton_ep_close(ep);
+    if (!t->rc)
+        t->rc = rc;
+}
+
+static void free_threads(struct sim *s)
+{
+    for (size_t i = 0; i < s->threads_n; i++) {
+        struct sim_thread *t = s->threads[i];
+        if (t && t->coro)
+            baton_coro_destroy(t->coro);
+        if (t)
+            free(t->buffer);
+        free(t);
+    }
+    free(s->threads);
+    free(s->watch);
+    s->threads = NULL;
+    s->watch = NULL;
+    s->threads_n = 0;
+}
+
+static int make_threads(struct sim *s, const struct baton_team *teams, unsigned count)
+{
+    size_t total = 0, n = 0, buckets = 64;
+    for (unsigned i = 0; i < count; i++)
+        total += teams[i].threads;
+    while (buckets < 4 * total)
+        buckets *= 2;
+    s->threads = calloc(total + 1, sizeof(*s->threads));
+    s->watch = calloc(buckets, sizeof(*s->watch));
+    s->watch_mask = buckets - 1;
+    if (!s->threads || !s->watch)
+        return -ENOMEM;
+    s->threads_n = total;
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned k = 0; k < teams[i].threads; k++, n++) {
+            struct sim_thread *t = s->threads[n] = calloc(1, sizeof(*t));
+            if (!t)
+                return -ENOMEM;
+            *t =
+                (struct sim_thread){.sim = s, .team = &teams[i], .index = k, .number = (unsigned)n};
+            t->buffer = calloc(SIM_BUFFER_MAX, sizeof(*t->buffer));
+            t->coro = baton_coro_create(SIM_STACK_BYTES, thread_main, t);
+            if (!t->buffer || !t->coro)
+                return baton_fail(-ENOMEM, "no memory for the stack of thread %zu of %zu", n + 1,
+                                  total);
+        }
+    s->alive = total;
+    return 0;
+}
+
+static int sim_run(struct baton_cluster *cluster, const struct baton_team *teams, unsigned count)
+{
+    struct sim *s = cluster->world;
+    if (s->current || s->threads)
+        return baton_fail(-EINVAL, "baton_run inside of baton_run");
+    unsigned reports = s->reports_n;
+    s->hopeless = false;
+    int rc = make_threads(s, teams, count);
+    if (!rc)
+        rc = s->driver->run(s);
+    for (size_t i = 0; i < s->threads_n && !rc; i++)
+        rc = s->threads[i]->rc;
+    free_threads(s);
+    if (!rc && s->reports_n != reports)
+        rc = baton_fail(-EPROTO, "%s", s->reports->text);
+    return rc;
+}
+
+/* ---- Clusters */
+
+static int find_driver(struct sim *s, const char *options)
+{
+    char name[16] = "random";
+    const char *p = options ? strstr(options, "driver=") : NULL;
+    if (p && (p == options || p[-1] == ','))
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(p + 7, ","), p + 7);
+    for (const struct sim_driver *const *d = drivers; *d; d++)
+        if (!strcmp((*d)->name, name)) {
+            s->driver = *d;
+            return 0;
+        }
+    return baton_fail(-EINVAL, "no simulation driver \"%s\"; there is: random", name);
+}
+
+static void sim_free(struct sim *s)
+{
+    while (s->reports) {
+        struct sim_report *r = s->reports;
+        s->reports = r->next;
+        free(r);
+    }
+    free(s->busy);
+    free(s->units);
+    free(s->unit_words);
+    free(s);
+}
+
+static int sim_open(struct baton_cluster *cluster, const struct baton_cluster_opts *opts)
+{
+    unsigned count = opts->local ? opts->local : cluster->nodes;
+    unsigned first = opts->first < 0 ? 0 : (unsigned)opts->first;
+    int rc = -ENOMEM;
+    if (first + count > cluster->nodes)
+        return baton_fail(-EINVAL, "nodes %u to %u: the cluster has %u places", first,
+                          first + count - 1, cluster->nodes);
+    struct sim *s = calloc(1, sizeof(*s));
+    if (!s)
+        return -ENOMEM;
+    s->cluster = cluster;
+    s->seed = opts->seed;
+    s->swap = opts->flags & BATON_CLUSTER_SWAP;
+    s->reports_end = &s->reports;
+    s->units = calloc(cluster->nodes, sizeof(*s->units));
+    s->unit_words = calloc(cluster->nodes, sizeof(*s->unit_words));
+    baton_random_init(&s->random, opts->seed);
+    cluster->world = s;
+    cluster->caps = (struct baton_caps){
+        .atomics = BATON_ATOMICS_HCA, .masked = true, .word_atomic = true, .chain_order = !s->swap};
+    if (!s->units || !s->unit_words || (rc = find_driver(s, opts->options)) ||
+        (rc = s->driver->open(s, opts->options))) {
+        sim_free(s);
+        return rc;
+    }
+    for (unsigned i = 0; i < count; i++)
+        if (!baton_cluster_add_node(cluster, first + i)) {
+            s->driver->close(s);
+            sim_free(s);
+            return -ENOMEM;
+        }
+    return 0;
+}
+
+static void sim_close(struct baton_cluster *cluster)
+{
+    struct sim *s = cluster->world;
+    s->driver->close(s);
+    baton_local_fini(&s->local);
+    sim_free(s);
+}
+
+unsigned baton_sim_misuses(const struct baton_cluster *cluster)
+{
+    const struct sim *s = cluster->ops == &baton_world_sim ? cluster->world : NULL;
+    return s ? s->reports_n : 0;
+}
+
+const char *baton_sim_misuse(const struct baton_cluster *cluster, unsigned index)
+{
+    const struct sim *s = cluster->ops == &baton_world_sim ? cluster->world : NULL;
+    const struct sim_report *r = s ? s->reports : NULL;
+    while (r && index--)
+        r = r->next;
+    return r ? r->text : NULL;
+}
+
+const struct baton_world_ops baton_world_sim = {
+    .size = sizeof(struct baton_world_ops),
+    .name = "sim",
+    .open = sim_open,
+    .close = sim_close,
+    .node_state = baton_local_node_state,
+    .segment_create = baton_local_segment_create,
+    .segment_destroy = baton_local_segment_destroy,
+    .name_publish = baton_local_name_publish,
+    .name_withdraw = baton_local_name_withdraw,
+    .name_find = baton_local_name_find,
+    .ep_open = sim_ep_open,
+    .ep_close = sim_ep_close,
+    .run = sim_run,
+};

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The simulated world, seen from inside: threads are coroutines with store buffers, and every remote
+ * operation goes through the machine of the memory model (model/nic.h), step by step. What happens next is
+ * decided by a driver:
+ *
+ *     timed        every step takes the time that a profile of a NIC generation gives it
+ *     random       a seeded choice among all that may happen, with faults
+ *     exhaustive   every choice, one after the other (`baton check`)
+ *
+ * sim.c        threads: what an endpoint does, blocking, waking; clusters
+ * sim_nic.c    queue pairs: from posted operations to entries of the machine and back
+ * sim_misuse.c what a program must not do to words
+ * sim_*.c      one file per driver
+ *
+ * A thread runs until its next visible act. It then says what the act will be (thread->next) and yields; the
+ * driver resumes it when the act is to happen. Acts of waiting make it blocked instead.
+ */
+#ifndef BATON_SIM_SIM_H
+#define BATON_SIM_SIM_H
+
+#include "base/random.h"
+#include "fabric/world.h"
+#include "model/nic.h"
+#include "sim/coro.h"
+#include "sim/local.h"
+
+#define SIM_READS_MAX 32u  /* words that one turn of a polling loop may look at and still block */
+#define SIM_BUFFER_MAX 64u /* entries of a store buffer; a full one drains first */
+#define SIM_STACK_BYTES (64u << 10)
+
+struct sim;
+struct sim_thread;
+struct sim_qp;
+
+enum sim_act {
+    SIM_ACT_BEGIN,
+    SIM_ACT_LOAD,
+    SIM_ACT_STORE,
+    SIM_ACT_RMW,
+    SIM_ACT_FENCE,
+    SIM_ACT_RING,
+    SIM_ACT_AWAKE /* goes on after having been blocked */
+};
+
+enum sim_state {
+    SIM_READY, /* next act may happen at any time (an RMW and a fence: when the buffer is empty) */
+    SIM_WORK,  /* until an outstanding operation of its endpoint is done */
+    SIM_CONDS, /* until a condition holds */
+    SIM_RELAX, /* until a word differs from what this turn read */
+    SIM_DELAY, /* until a time */
+    SIM_ENDED,
+    SIM_KILLED
+};
+
+/* A word that a blocked thread watches. */
+struct sim_watch {
+    const uint64_t *word;
+    struct sim_thread *thread;
+    struct sim_watch *next, **link;
+};
+
+/* An entry of a store buffer: a store, or an operation that was rung. */
+struct sim_buffered {
+    uint64_t *word; /* null: the operation */
+    uint64_t value;
+    struct baton_op op;
+    struct sim_ep *ep;
+};
+
+struct sim_read {
+    const uint64_t *word;
+    uint64_t value;
+};
+
+struct sim_thread {
+    struct sim *sim;
+    struct baton_coro *coro;
+    const struct baton_team *team;
+    unsigned index;  /* in its team */
+    unsigned number; /* in the run */
+    int rc;
+    enum sim_state state;
+    struct {
+        enum sim_act act;
+        const uint64_t *word;
+    } next;
+
+    struct sim_buffered
+        *buffer; /* oldest first; from buffer_first, buffer_n of them, SIM_BUFFER_MAX ring */
+    unsigned buffer_first, buffer_n;
+
+    /* While blocked. */
+    struct sim_ep *blocked;
+    const struct baton_cond *conds;
+    unsigned conds_n;
+    struct baton_wait *wait;
+    uint64_t until;
+    int wake_rc;
+    struct sim_watch watches[SIM_READS_MAX + 1];
+    unsigned watches_n;
+
+    struct sim_read
+        reads[SIM_READS_MAX]; /* since the last await or relax; more are not remembered */
+    unsigned reads_n;
+
+    uint64_t
+        digest; /* of all that the contract has told it: its local state is a function of this */
+    void *driver;
+};
+
+#define SIM_PIECES_MAX 16u /* entries of one transfer; longer ones move several words at a time */
+#define SIM_QP_MAX 48u /* entries of a queue pair; what does not fit stays in the store buffer */
+
+/* What an entry of a queue pair belongs to. Pieces of one operation share its number. */
+struct sim_part {
+    struct baton_op op; /* of the first piece; the others look there */
+    uint32_t number;    /* of the operation on this queue pair; a fence has none: 0 */
+    uint32_t pieces;    /* first piece: entries of the operation that are not done */
+    uint32_t words;     /* that this entry moves */
+    uint8_t first, wrote;
+    uint64_t *extra; /* words behind the first on their way; null for one word */
+};
+
+/*
+ * A queue pair: one endpoint's way to one node. `nic` is the machine's view of the same entries. Entries
+ * that are done with are dropped from the front.
+ */
+struct sim_qp {
+    struct sim_ep *ep;
+    unsigned node;
+    uint32_t numbers;
+    struct baton_nic_qp nic;
+    struct baton_nic_entry entries[SIM_QP_MAX];
+    uint8_t flags[SIM_QP_MAX];
+    struct baton_nic_value values[SIM_QP_MAX];
+    struct sim_part parts[SIM_QP_MAX];
+    size_t place; /* in sim->busy, while it has entries */
+    void *driver;
+};
+
+struct sim_ep {
+    struct baton_epx *epx;
+    struct sim_thread *thread; /* whose it is */
+    struct sim_qp **qps;       /* by node; made when first used */
+    unsigned busy;             /* queue pairs with entries */
+    bool closing;              /* its thread waits until there are none */
+};
+
+/* What a driver does. Calls that may be null are marked. */
+struct sim_driver {
+    const char *name;
+    int (*open)(struct sim *, const char *options);
+    void (*close)(struct sim *);
+    int (*run)(struct sim *); /* until all threads have ended and all entries are done */
+
+    uint64_t (*now)(struct sim *);
+
+    /* Whether the current thread may go on with its next act without giving way. Null: never. */
+    bool (*at_once)(struct sim *, struct sim_thread *);
+    /* The thread has become SIM_READY, for its next act. Null: the driver looks itself. */
+    void (*ready)(struct sim *, struct sim_thread *);
+    /* The thread has a new entry in its store buffer. Null. */
+    void (*buffered)(struct sim *, struct sim_thread *);
+    /* Entries from `at` on are new in the queue pair. Null. */
+    void (*posted)(struct sim *, struct sim_qp *, unsigned at);
+    /* A polling loop ends a turn: blocks the current thread and returns how it goes on. */
+    int (*relax)(struct sim *, struct sim_thread *, struct baton_wait *);
+    /* One of n possibilities: where operations that nothing orders, or pieces, change places. */
+    unsigned (*choose)(struct sim *, unsigned n);
+};
+
+struct sim_report {
+    struct sim_report *next;
+    char text[200];
+};
+
+struct sim {
+    struct baton_local local; /* first: what the calls of sim/local.h find */
+    struct baton_cluster *cluster;
+    const struct sim_driver *driver;
+    void *driver_state;
+    struct baton_random random;
+    uint64_t seed, now;
+    bool swap;
+    bool
+        immediate_ack; /* a put is done when it starts its write, a fetch when it lands; else when it leaves */
+    uint8_t *units;        /* by node: its RMW unit is taken */
+    uint64_t **unit_words; /* by node: the word of the RMW between its read and its write */
+    struct sim_thread **threads;
+    size_t threads_n, alive;
+    struct sim_thread *current; /* null: code outside of baton_run */
+    struct sim_qp **busy;       /* queue pairs with entries */
+    size_t busy_n, busy_room, qps_n;
+    struct sim_watch **watch; /* hash of words */
+    size_t watch_mask;
+    bool hopeless;
+    struct sim_report *reports, **reports_end;
+    unsigned reports_n;
+    uint64_t steps, ops; /* machine steps; remote operations */
+};
+
+static inline struct sim *sim_of(struct baton_epx *ep)
+{
+    return ep->nodep->cluster->world;
+}
+
+/* ---- sim.c: what drivers do with threads */
+
+/* Whether the thread can take its next act now: ready, buffer empty if the act needs that, and so on. */
+bool sim_runnable(struct sim *s, struct sim_thread *t);
+void sim_resume(struct sim *s, struct sim_thread *t);
+
+/* The oldest entry of the buffer goes to memory or to its queue pair, if there is room. */
+bool sim_can_flush(struct sim *s, struct sim_thread *t);
+void sim_flush(struct sim *s, struct sim_thread *t);
+
+/* Looks whether a blocked thread can go on; if so it becomes ready. */
+bool sim_try_wake(struct sim *s, struct sim_thread *t);
+
+/* Makes the current thread blocked, and yields. Returns the thread's wake_rc. */
+int sim_block(struct sim *s, struct sim_ep *e, enum sim_state state, uint64_t until);
+
+/* A relax that blocks until something that this turn read has changed. */
+int sim_relax_until_changed(struct sim *s, struct sim_thread *t, struct baton_wait *wait);
+
+/* All writes to simulated memory, by whom it may be. */
+void sim_write(struct sim *s, uint64_t *word, uint64_t value);
+
+/* The contract has told the current thread something. */
+void sim_saw(struct sim *s, uint64_t value);
+
+/* ---- sim_nic.c */
+
+struct sim_qp *sim_qp_of(struct sim_ep *e,
+                         unsigned node); /* made when first used; null: no memory */
+bool sim_qp_has_room(const struct sim_qp *q, const struct baton_op *op);
+void sim_qp_post(struct sim *s, struct sim_qp *q, const struct baton_op *op);
+bool sim_nic_ready(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step,
+                   struct baton_nic_blocker *why);
+/* Takes a step that is ready. Entries that are done with leave the front of the queue pair: how many. */
+unsigned sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step);
+/* Ends everything outstanding on the queue pair with this error for the entry `at` and -ECANCELED behind. */
+void sim_qp_fail(struct sim *s, struct sim_qp *q, unsigned at, int rc, const char *text);
+/* Lets everything outstanding happen, in some order: for code outside of baton_run, and at close. */
+void sim_drain(struct sim *s);
+
+/* ---- sim_misuse.c */
+
+enum sim_writer { SIM_WRITER_CPU_STORE, SIM_WRITER_CPU_RMW, SIM_WRITER_PUT, SIM_WRITER_NIC_RMW };
+
+/* Checks a write against the declared kind of the word and against RMWs that are under way. */
+void sim_misuse_write(struct sim *s, const uint64_t *word, enum sim_writer who);
+void sim_misuse(struct sim *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- Drivers */
+
+extern const struct sim_driver sim_driver_random;
+
+#endif

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Queue pairs of the simulated NIC: posted operations become entries of the machine, steps of the machine
+ * become effects on simulated memory and completions for the endpoint.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/sim.h"
+
+static const uint8_t fully_done[] = {
+    [BATON_NIC_PUT] = 1 << BATON_NIC_COMMIT | 1 << BATON_NIC_LEAVE,
+    [BATON_NIC_GET] = 1 << BATON_NIC_LAND,
+    [BATON_NIC_RCAS] = 1 << BATON_NIC_COMMIT | 1 << BATON_NIC_LAND,
+    [BATON_NIC_RFAA] = 1 << BATON_NIC_COMMIT | 1 << BATON_NIC_LAND,
+    [BATON_NIC_FENCE] = 1 << BATON_NIC_LEAVE,
+};
+
+struct sim_qp *sim_qp_of(struct sim_ep *e, unsigned node)
+{
+    struct sim *s = sim_of(e->epx);
+    struct sim_qp *q = e->qps[node];
+    if (q)
+        return q;
+    if (s->qps_n == s->busy_room) {
+        size_t room = s->busy_room ? 2 * s->busy_room : 64;
+        struct sim_qp **more = realloc(s->busy, room * sizeof(*more));
+        if (!more)
+            return NULL;
+        s->busy = more;
+        s->busy_room = room;
+    }
+    if (!(q = calloc(1, sizeof(*q))))
+        return NULL;
+    s->qps_n++;
+    q->ep = e;
+    q->node = node;
+    q->nic.entry = q->entries;
+    q->nic.flags = q->flags;
+    q->nic.value = q->values;
+    q->nic.unit = &s->units[node];
+    return e->qps[node] = q;
+}
+
+static unsigned pieces_of(const struct baton_op *op)
+{
+    unsigned words = op->bytes / 8;
+    return words < SIM_PIECES_MAX ? words : SIM_PIECES_MAX;
+}
+
+bool sim_qp_has_room(const struct sim_qp *q, const struct baton_op *op)
+{
+    return q->nic.n + pieces_of(op) + 1 <= SIM_QP_MAX;
+}
+
+/* ---- Posting */
+
+/* Where the operation may go, when only fences keep its place: before untouched older ones. */
+static unsigned earliest_place(const struct sim_qp *q, const struct baton_op *op)
+{
+    unsigned at = q->nic.n;
+    if (op->flags & BATON_OPF_ORDER)
+        return at;
+    while (at > 0 && q->flags[at - 1] == BATON_NIC_POSTED &&
+           q->entries[at - 1].kind != BATON_NIC_FENCE) {
+        at--;
+        if (q->parts[at].first && q->parts[at].op.flags & BATON_OPF_ORDER)
+            break;
+    }
+    return at;
+}
+
+/* An operation of several pieces is passed whole or not at all. */
+static unsigned choose_place(struct sim *s, const struct sim_qp *q, const struct baton_op *op)
+{
+    unsigned n = q->nic.n, low = s->swap ? earliest_place(q, op) : n;
+    unsigned places[SIM_QP_MAX + 1], count = 0;
+    for (unsigned at = low; at <= n; at++)
+        if (at == n || at == 0 || q->parts[at].number != q->parts[at - 1].number)
+            places[count++] = at;
+    return count > 1 ? places[s->driver->choose(s, count)] : places[0];
+}
+
+static void make_room(struct sim_qp *q, unsigned at, unsigned count)
+{
+    unsigned behind = q->nic.n - at;
+    memmove(&q->entries[at + count], &q->entries[at], behind * sizeof(*q->entries));
+    memmove(&q->flags[at + count], &q->flags[at], behind * sizeof(*q->flags));
+    memmove(&q->values[at + count], &q->values[at], behind * sizeof(*q->values));
+    memmove(&q->parts[at + count], &q->parts[at], behind * sizeof(*q->parts));
+    q->nic.n += count;
+}
+
+static void put_fence(struct sim_qp *q)
+{
+    unsigned at = q->nic.n++;
+    q->entries[at] = (struct baton_nic_entry){.kind = BATON_NIC_FENCE};
+    q->flags[at] = BATON_NIC_POSTED;
+    q->values[at] = (struct baton_nic_value){0, 0};
+    q->parts[at] = (struct sim_part){0};
+}
+
+/* Where the remote end of an operation is; null and *rc if it may not be there. */
+static char *resolve(struct sim *s, const struct baton_op *op, int *rc)
+{
+    static const unsigned needs[BATON_OP_KINDS] = {BATON_WRITE, BATON_READ, BATON_ATOMIC,
+                                                   BATON_ATOMIC};
+    struct baton_node *node = s->cluster->local[op->node];
+    uint64_t offset = baton_gptr_offset(op->remote);
+    if (!node) {
+        *rc = -EHOSTDOWN;
+        return NULL;
+    }
+    if (op->remote == baton_gfence_word(op->node) && op->kind == BATON_OP_GET)
+        return node->segments[0].memory;
+    const struct baton_segment *segment = baton_segment_find(node, offset, op->bytes, rc);
+    if (!segment)
+        return NULL;
+    if ((segment->rights & needs[op->kind]) != needs[op->kind]) {
+        *rc = -EACCES;
+        return NULL;
+    }
+    return segment->memory + (offset - segment->base);
+}
+
+static void set_entry(struct sim_qp *q, unsigned at, const struct baton_op *op, char *remote,
+                      unsigned word)
+{
+    struct baton_nic_entry *n = &q->entries[at];
+    static const enum baton_nic_kind kinds[BATON_OP_KINDS] = {BATON_NIC_PUT, BATON_NIC_GET,
+                                                              BATON_NIC_RCAS, BATON_NIC_RFAA};
+    bool constant = op->kind == BATON_OP_PUT && op->flags & BATON_OPF_INLINE;
+    *n = (struct baton_nic_entry){
+        .kind = kinds[op->kind],
+        .constant = constant,
+        .masked = op->flags & BATON_OPF_MASKED,
+        .mask = {op->cmask, op->smask},
+        .remote = (uint64_t)(uintptr_t)remote + 8 * (uint64_t)word,
+        .local = constant ? 0 : (uint64_t)(uintptr_t)op->local + 8 * (uint64_t)word,
+    };
+    q->flags[at] = BATON_NIC_POSTED;
+    q->values[at] = (struct baton_nic_value){
+        .to_local = op->kind == BATON_OP_RCAS ? (int64_t)op->expected : 0,
+        .to_remote = op->kind == BATON_OP_GET ? 0 : (int64_t)op->value,
+    };
+}
+
+static void now_busy(struct sim *s, struct sim_qp *q)
+{
+    q->place = s->busy_n;
+    s->busy[s->busy_n++] = q;
+    q->ep->busy++;
+}
+
+static void now_idle(struct sim *s, struct sim_qp *q)
+{
+    struct sim_ep *e = q->ep;
+    s->busy[q->place] = s->busy[--s->busy_n];
+    s->busy[q->place]->place = q->place;
+    e->busy--;
+    if (!e->busy && e->thread && e->thread->state == SIM_WORK && e->thread->blocked == e)
+        sim_try_wake(s, e->thread);
+}
+
+void sim_qp_post(struct sim *s, struct sim_qp *q, const struct baton_op *op)
+{
+    struct baton_epx *ep = q->ep->epx;
+    int rc = 0;
+    if (ep->peers[q->node].broken) {
+        baton_op_done(ep, op, -ECANCELED, false, NULL);
+        return;
+    }
+    char *remote = resolve(s, op, &rc);
+    if (!q->nic.n)
+        now_busy(s, q);
+    unsigned count = pieces_of(op), words = op->bytes / 8, before = q->nic.n;
+    if (op->flags & BATON_OPF_RFENCE && q->nic.n)
+        put_fence(q);
+    unsigned at = choose_place(s, q, op);
+    make_room(q, at, count);
+    q->numbers++;
+    s->ops++;
+    /* Pieces land in any order: the order of their entries is drawn. */
+    unsigned order[SIM_PIECES_MAX];
+    for (unsigned i = 0; i < count; i++) {
+        unsigned j = i ? s->driver->choose(s, i + 1) : 0;
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        unsigned piece = order[i];
+        unsigned from = (unsigned)((uint64_t)words * piece / count);
+        unsigned upto = (unsigned)((uint64_t)words * (piece + 1) / count);
+        set_entry(q, at + i, op, remote, from);
+        q->parts[at + i] = (struct sim_part){.op = *op,
+                                             .number = q->numbers,
+                                             .pieces = count,
+                                             .words = upto - from,
+                                             .first = i == 0};
+        if (upto - from > 1)
+            q->parts[at + i].extra = malloc((upto - from) * 8);
+    }
+    if (!remote) {
+        sim_qp_fail(s, q, at, rc, NULL);
+        return;
+    }
+    if (s->driver->posted)
+        s->driver->posted(s, q, at < before ? at : before);
+}
+
+/* ---- Steps */
+
+static int64_t memory_load(void *arg, uint64_t location)
+{
+    return (int64_t) * (uint64_t *)(uintptr_t)location;
+}
+
+static void memory_store(void *arg, uint64_t location, int64_t value)
+{
+    sim_write(arg, (uint64_t *)(uintptr_t)location, (uint64_t)value);
+}
+
+bool sim_nic_ready(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step,
+                   struct baton_nic_blocker *why)
+{
+    const struct baton_nic_memory memory = {memory_load, memory_store, s};
+    return !(q->flags[at] & baton_nic_bit(step)) && baton_nic_has(q->entries[at].kind, step) &&
+           baton_nic_ready(&q->nic, at, step, &memory, why);
+}
+
+static void has_read(struct sim_thread *t, const uint64_t *word, uint64_t value)
+{
+    if (!t)
+        return;
+    if (t->reads_n < SIM_READS_MAX)
+        t->reads[t->reads_n] = (struct sim_read){word, value};
+    if (t->reads_n <= SIM_READS_MAX)
+        t->reads_n++;
+}
+
+/* The words of a long transfer behind its first: they move in the same step. */
+static void move_extra(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step)
+{
+    const struct baton_nic_entry *n = &q->entries[at];
+    struct sim_part *p = &q->parts[at];
+    uint64_t *remote = (uint64_t *)(uintptr_t)n->remote, *local = (uint64_t *)(uintptr_t)n->local;
+    bool put = n->kind == BATON_NIC_PUT;
+    if (step == BATON_NIC_READ)
+        memcpy(p->extra, put ? local : remote, p->words * 8);
+    else if (step == (put ? BATON_NIC_COMMIT : BATON_NIC_LAND))
+        for (unsigned i = 1; i < p->words; i++)
+            sim_write(s, &(put ? remote : local)[i], p->extra[i]);
+}
+
+static unsigned drop_front(struct sim *s, struct sim_qp *q)
+{
+    unsigned n = 0;
+    while (n < q->nic.n) {
+        uint8_t need = fully_done[q->entries[n].kind];
+        if ((q->flags[n] & need) != need)
+            break;
+        free(q->parts[n].extra);
+        n++;
+    }
+    if (!n)
+        return 0;
+    unsigned rest = q->nic.n - n;
+    memmove(q->entries, q->entries + n, rest * sizeof(*q->entries));
+    memmove(q->flags, q->flags + n, rest * sizeof(*q->flags));
+    memmove(q->values, q->values + n, rest * sizeof(*q->values));
+    memmove(q->parts, q->parts + n, rest * sizeof(*q->parts));
+    q->nic.n = rest;
+    if (!rest)
+        now_idle(s, q);
+    return n;
+}
+
+static void tell(struct sim *s, struct sim_ep *e, const struct baton_op *op, int rc, bool wrote,
+                 const char *text)
+{
+    struct sim_thread *t = e->thread;
+    baton_op_done(e->epx, op, rc, wrote, text);
+    if (t && t->state == SIM_WORK && t->blocked == e)
+        sim_try_wake(s, t);
+}
+
+/* One piece of an operation is done as far as its thread can tell. */
+static void piece_done(struct sim *s, struct sim_qp *q, unsigned at)
+{
+    uint32_t number = q->parts[at].number;
+    unsigned first = at;
+    while (first > 0 && q->parts[first - 1].number == number)
+        first--;
+    struct sim_part *p = &q->parts[at];
+    uint32_t left = 0;
+    p->pieces = 0;
+    for (unsigned i = first; i < q->nic.n && q->parts[i].number == number; i++)
+        left += q->parts[i].pieces != 0;
+    if (!left) {
+        struct baton_op op = p->op;
+        tell(s, q->ep, &op, 0, p->wrote, NULL);
+    }
+}
+
+unsigned sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step)
+{
+    const struct baton_nic_memory memory = {memory_load, memory_store, s};
+    const struct baton_nic_entry *n = &q->entries[at];
+    struct sim_part *p = &q->parts[at];
+    uint64_t *remote = (uint64_t *)(uintptr_t)n->remote;
+    bool rmw = n->kind == BATON_NIC_RCAS || n->kind == BATON_NIC_RFAA;
+
+    s->steps++;
+    if (step == BATON_NIC_COMMIT) {
+        if (rmw)
+            s->unit_words[q->node] = NULL;
+        sim_misuse_write(s, remote, rmw ? SIM_WRITER_NIC_RMW : SIM_WRITER_PUT);
+    }
+    baton_nic_apply(&q->nic, at, step, &memory);
+    if (p->extra)
+        move_extra(s, q, at, step);
+    if (step == BATON_NIC_READ && n->kind != BATON_NIC_PUT) {
+        has_read(q->ep->thread, remote, (uint64_t)q->values[at].to_local);
+        if (rmw && !(q->flags[at] & baton_nic_bit(BATON_NIC_COMMIT))) {
+            s->unit_words[q->node] = remote;
+            p->wrote = 1;
+        }
+    }
+    enum baton_nic_step last = n->kind == BATON_NIC_PUT
+                                   ? (s->immediate_ack ? BATON_NIC_START : BATON_NIC_LEAVE)
+                                   : BATON_NIC_LAND;
+    if (n->kind != BATON_NIC_FENCE && step == last)
+        piece_done(s, q, at);
+    return drop_front(s, q);
+}
+
+void sim_qp_fail(struct sim *s, struct sim_qp *q, unsigned at, int rc, const char *text)
+{
+    /* Take the entries away first: telling may wake a thread that posts again. */
+    struct baton_op ops[SIM_QP_MAX];
+    unsigned n = 0;
+    uint32_t failed = q->parts[at].number;
+    for (unsigned i = 0; i < q->nic.n; i++) {
+        struct sim_part *p = &q->parts[i];
+        bool waiting = false;
+        free(p->extra);
+        if (!p->number || !p->first)
+            continue;
+        for (unsigned j = i; j < q->nic.n && q->parts[j].number == p->number; j++)
+            waiting |= q->parts[j].pieces != 0;
+        if (!waiting)
+            continue;
+        ops[n] = p->op;
+        if (p->number == failed && n) {
+            ops[n] = ops[0];
+            ops[0] = p->op;
+        }
+        n++;
+    }
+    for (unsigned i = 0; i < q->nic.n; i++)
+        if ((q->entries[i].kind == BATON_NIC_RCAS || q->entries[i].kind == BATON_NIC_RFAA) &&
+            (q->flags[i] & baton_nic_bit(BATON_NIC_READ)) &&
+            !(q->flags[i] & baton_nic_bit(BATON_NIC_COMMIT))) {
+            *q->nic.unit = 0;
+            s->unit_words[q->node] = NULL;
+        }
+    q->nic.n = 0;
+    now_idle(s, q);
+    for (unsigned i = 0; i < n; i++)
+        tell(s, q->ep, &ops[i], i ? -ECANCELED : rc, false, i ? NULL : text);
+}
+
+void sim_drain(struct sim *s)
+{
+    while (s->busy_n) {
+        struct sim_qp *q = s->busy[0];
+        for (unsigned at = 0; at < q->nic.n; at++)
+            for (int step = 0; step < BATON_NIC_STEPS; step++)
+                while (step != BATON_NIC_POLL && at < q->nic.n &&
+                       sim_nic_ready(s, q, at, step, NULL)) {
+                    unsigned dropped = sim_nic_apply(s, q, at, step);
+                    at -= dropped < at ? dropped : at;
+                }
+        if (s->busy_n && s->busy[0] == q && s->busy_n > 1) {
+            /* It may wait for the RMW unit, which another queue pair holds. */
+            struct sim_qp *other = s->busy[s->busy_n - 1];
+            s->busy[0] = other;
+            s->busy[s->busy_n - 1] = q;
+            other->place = 0;
+            q->place = s->busy_n - 1;
+        }
+    }
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/* `baton bench lock`: the closed-loop lock benchmark from the command line. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "bench/lock_bench.h"
+
+enum {
+    OPT_FABRIC = 256,
+    OPT_NODES,
+    OPT_THREADS,
+    OPT_LOCAL,
+    OPT_REMOTE,
+    OPT_LOCKS,
+    OPT_ZIPF,
+    OPT_LOCK,
+    OPT_PARAM,
+    OPT_LOCAL_CS,
+    OPT_REMOTE_CS,
+    OPT_DURATION,
+    OPT_WARMUP,
+    OPT_HOST,
+    OPT_PIN,
+    OPT_SEED,
+    OPT_FORMAT,
+    OPT_HGRM,
+    OPT_PLOT,
+    OPT_IN_PROCESS,
+    OPT_SWAP,
+    OPT_NO_PAIR,
+};
+
+static const struct argp_option options[] = {
+    {"fabric", OPT_FABRIC, "NAME", 0, "shm (default) or step; see baton info", 0},
+    {"nodes", OPT_NODES, "N", 0, "nodes of the cluster (default 2)", 0},
+    {"threads", OPT_THREADS, "T", 0, "threads on every node (default 2)", 0},
+    {"local", OPT_LOCAL, "N", 0, "threads on the host node, instead of --threads", 0},
+    {"remote", OPT_REMOTE, "N", 0, "threads on every other node, instead of --threads", 0},
+    {"locks", OPT_LOCKS, "K", 0, "locks to choose from (default 1)", 0},
+    {"zipf", OPT_ZIPF, "S", 0, "choose them with a Zipf distribution, not uniformly", 0},
+    {"lock", OPT_LOCK, "KIND,..", 0, "kinds to run, or all (default merge)", 0},
+    {"param", OPT_PARAM, "KIND.NAME=VALUE", 0, "a parameter of a kind, for example merge.slots=2",
+     0},
+    {"local-cs", OPT_LOCAL_CS, "NS", 0, "critical section of local threads (default 100)", 0},
+    {"remote-cs", OPT_REMOTE_CS, "NS", 0, "critical section of remote threads (default 5000)", 0},
+    {"duration", OPT_DURATION, "S", 0, "seconds measured (default 2); virtual when simulated", 0},
+    {"warmup", OPT_WARMUP, "S", 0, "seconds before that (default 0.1)", 0},
+    {"host", OPT_HOST, "N|spread", 0, "node that holds the locks (default 0), or all nodes", 0},
+    {"pin", OPT_PIN, NULL, 0, "pin threads to CPUs in turn", 0},
+    {"seed", OPT_SEED, "S", 0, "of the choice of locks and of simulated schedules (default 1)", 0},
+    {"format", OPT_FORMAT, "FORMAT", 0, "table (default), json or csv", 0},
+    {"hgrm", OPT_HGRM, "DIR", 0, "write the latency histograms there (.hgrm in us, and .csv)", 0},
+    {"plot", OPT_PLOT, "DIR", 0, "draw latency, throughput and fairness there (needs gnuplot)", 0},
+    {"in-process", OPT_IN_PROCESS, NULL, 0, "shm: the nodes are threads of one process", 0},
+    {"swap", OPT_SWAP, NULL, 0, "step: operations that nothing orders may change places", 0},
+    {"no-pair", OPT_NO_PAIR, NULL, 0, "do not measure pair_ns", 0},
+    {0},
+};
+
+#define KINDS_MAX 64
+
+struct args {
+    struct bench_config config;
+    long threads, local, remote;
+    const char *kinds;
+    enum bench_format format;
+    const char *hgrm, *plot;
+};
+
+static double number(struct argp_state *state, const char *name, const char *arg, double least,
+                     double most)
+{
+    char *end;
+    errno = 0;
+    double v = strtod(arg, &end);
+    if (!*arg || *end || errno || !(v >= least && v <= most))
+        argp_error(state, "--%s %s: a number from %.12g to %.12g is needed", name, arg, least,
+                   most);
+    return v;
+}
+
+static long whole(struct argp_state *state, const char *name, const char *arg, long least,
+                  long most)
+{
+    char *end;
+    errno = 0;
+    long v = strtol(arg, &end, 10);
+    if (!*arg || *end || errno || v < least || v > most)
+        argp_error(state, "--%s %s: a whole number from %ld to %ld is needed", name, arg, least,
+                   most);
+    return v;
+}
+
+static void choose_fabric(struct argp_state *state, struct args *a, const char *name)
+{
+    for (const char *const *f = baton_fabrics(); *f; f++)
+        if (!strcmp(*f, name)) {
+            a->config.fabric = name;
+            return;
+        }
+    char all[128] = "";
+    for (const char *const *f = baton_fabrics(); *f; f++) {
+        strncat(all, " ", sizeof(all) - strlen(all) - 1);
+        strncat(all, *f, sizeof(all) - strlen(all) - 1);
+    }
+    argp_error(state, "no fabric \"%s\" in this build; there is:%s", name, all);
+}
+
+static void take_param(struct argp_state *state, struct args *a, const char *arg)
+{
+    char kind[64];
+    const char *dot = strchr(arg, '.');
+    if (!dot || (size_t)(dot - arg) >= sizeof(kind))
+        argp_error(state, "--param %s: KIND.NAME=VALUE is needed, for example merge.slots=2", arg);
+    snprintf(kind, sizeof(kind), "%.*s", (int)(dot - arg), arg);
+    const struct baton_lock_ops *ops = baton_lock_kind(kind);
+    uint64_t values[BATON_LOCK_PARAMS_MAX];
+    if (!ops)
+        argp_error(state, "--param %s: no lock \"%s\"", arg, kind);
+    baton_lock_param_defaults(ops, values);
+    if (baton_lock_param_set(ops, values, dot + 1))
+        argp_error(state, "--param %s: %s", arg, baton_error_detail());
+    if (a->config.params_count == BENCH_PARAMS_MAX)
+        argp_error(state, "at most %d parameters", BENCH_PARAMS_MAX);
+    a->config.params[a->config.params_count++] = arg;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct args *a = state->input;
+    struct bench_config *c = &a->config;
+    switch (key) {
+    case OPT_FABRIC:
+        choose_fabric(state, a, arg);
+        break;
+    case OPT_NODES:
+        c->nodes = (unsigned)whole(state, "nodes", arg, 1, 4096);
+        break;
+    case OPT_THREADS:
+        a->threads = whole(state, "threads", arg, 0, 4096);
+        break;
+    case OPT_LOCAL:
+        a->local = whole(state, "local", arg, 0, 4096);
+        break;
+    case OPT_REMOTE:
+        a->remote = whole(state, "remote", arg, 0, 4096);
+        break;
+    case OPT_LOCKS:
+        c->locks = (unsigned)whole(state, "locks", arg, 1, 10000000);
+        break;
+    case OPT_ZIPF:
+        c->zipf = number(state, "zipf", arg, 0, 10);
+        break;
+    case OPT_LOCK:
+        a->kinds = arg;
+        break;
+    case OPT_PARAM:
+        take_param(state, a, arg);
+        break;
+    case OPT_LOCAL_CS:
+        c->local_cs_ns = (uint64_t)whole(state, "local-cs", arg, 0, 1000000000);
+        break;
+    case OPT_REMOTE_CS:
+        c->remote_cs_ns = (uint64_t)whole(state, "remote-cs", arg, 0, 1000000000);
+        break;
+    case OPT_DURATION:
+        c->duration_s = number(state, "duration", arg, 0.0001, 1e6);
+        break;
+    case OPT_WARMUP:
+        c->warmup_s = number(state, "warmup", arg, 0, 1e6);
+        break;
+    case OPT_HOST:
+        c->host =
+            strcmp(arg, "spread") ? (int)whole(state, "host", arg, 0, 4095) : BENCH_HOST_SPREAD;
+        break;
+    case OPT_PIN:
+        c->pin = true;
+        break;
+    case OPT_SEED:
+        c->seed = (uint64_t)whole(state, "seed", arg, 0, 0x7fffffffffffffff);
+        break;
+    case OPT_FORMAT:
+        if (!strcmp(arg, "table"))
+            a->format = BENCH_TABLE;
+        else if (!strcmp(arg, "json"))
+            a->format = BENCH_JSON;
+        else if (!strcmp(arg, "csv"))
+            a->format = BENCH_CSV;
+        else
+            argp_error(state, "no format \"%s\"; there is: table json csv", arg);
+        break;
+    case OPT_HGRM:
+        a->hgrm = arg;
+        break;
+    case OPT_PLOT:
+        a->plot = arg;
+        break;
+    case OPT_IN_PROCESS:
+        c->in_process = true;
+        break;
+    case OPT_SWAP:
+        c->swap = true;
+        break;
+    case OPT_NO_PAIR:
+        c->pair = false;
+        break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected \"%s\"; all is said by options", arg);
+        break;
+    case ARGP_KEY_END:
+        if (c->host >= (int)c->nodes)
+            argp_error(state, "--host %d: the nodes are 0 to %u", c->host, c->nodes - 1);
+        c->local_threads = (unsigned)(a->local >= 0 ? a->local : a->threads);
+        c->remote_threads = (unsigned)(a->remote >= 0 ? a->remote : a->threads);
+        if (c->host == BENCH_HOST_SPREAD && (a->local >= 0 || a->remote >= 0))
+            argp_error(state,
+                       "--local and --remote need one host; with --host spread use --threads");
+        if (c->local_threads + (c->nodes - 1) * c->remote_threads == 0)
+            argp_error(state, "there is no thread to run");
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp argp = {options,
+                                 parse,
+                                 NULL,
+                                 "Threads on the nodes of a cluster choose a lock, acquire it, "
+                                 "hold it, release it, and start again. "
+                                 "Prints latency percentiles of acquire for threads on the lock's "
+                                 "host node (local) and elsewhere "
+                                 "(remote), and checks all the time that nobody is in together, "
+                                 "that no update is lost, and that "
+                                 "nobody is passed by who came later."
+                                 "\vExit status: 0; 1 when two threads were in together, an update "
+                                 "was lost, or a kind that promises "
+                                 "first come, first served let somebody pass; 2 for wrong use.",
+                                 NULL,
+                                 NULL,
+                                 NULL};
+
+static bool wanted(const char *list, const struct baton_lock_ops *kind, bool shm)
+{
+    if (!strcmp(list, "all"))
+        return shm || !bench_is_baseline(kind);
+    size_t n = strlen(kind->name);
+    for (const char *p = list; *p; p += strcspn(p, ","), p += *p == ',')
+        if (strcspn(p, ",") == n && !strncmp(p, kind->name, n))
+            return true;
+    return false;
+}
+
+static int check_kinds(const char *name, const char *list, bool shm)
+{
+    if (!strcmp(list, "all"))
+        return CMD_OK;
+    for (const char *p = list; *p; p += strcspn(p, ","), p += *p == ',') {
+        char kind[64];
+        snprintf(kind, sizeof(kind), "%.*s", (int)strcspn(p, ","), p);
+        const struct baton_lock_ops *ops = baton_lock_kind(kind);
+        if (ops && (shm || !bench_is_baseline(ops)))
+            continue;
+        fprintf(stderr,
+                ops ? "%s: %s is a lock of one machine: only with --fabric shm\n"
+                    : "%s: no lock \"%s\"; there is: all",
+                name, kind);
+        if (ops)
+            return CMD_USAGE;
+        for (const struct baton_lock_ops *const *k = baton_lock_kinds(); *k; k++)
+            if (shm || !bench_is_baseline(*k))
+                fprintf(stderr, " %s", (*k)->name);
+        fprintf(stderr, "\n");
+        return CMD_USAGE;
+    }
+    return CMD_OK;
+}
+
+static void progress(const struct bench_config *c, const char *lock, double done)
+{
+    fprintf(stderr, "\r%-16s %3.0f %%\033[K", lock, done < 1 ? 100 * done : 100);
+    if (done >= 1)
+        fprintf(stderr, "\r\033[K");
+}
+
+static int make_folder(const char *name, const char *folder)
+{
+    if (!folder || !mkdir(folder, 0777) || errno == EEXIST)
+        return CMD_OK;
+    fprintf(stderr, "%s: %s: %s\n", name, folder, strerror(errno));
+    return CMD_USAGE;
+}
+
+static void explain_failure(const char *name, const struct bench_result *r)
+{
+    if (r->exclusion_violations)
+        fprintf(stderr, "%s: %s: somebody was inside together with another %llu times\n", name,
+                r->kind->name, (unsigned long long)r->exclusion_violations);
+    if (r->lost_updates)
+        fprintf(stderr, "%s: %s: %llu updates were lost\n", name, r->kind->name,
+                (unsigned long long)r->lost_updates);
+    if (r->bypasses && r->kind->caps & BATON_LOCK_FCFS)
+        fprintf(stderr,
+                "%s: %s promises first come, first served, and let %llu waiters be passed\n", name,
+                r->kind->name, (unsigned long long)r->bypasses);
+}
+
+static int run(const struct cmd *self, int argc, char **argv)
+{
+    struct args a = {
+        .config = {.fabric = "shm",
+                   .nodes = 2,
+                   .locks = 1,
+                   .local_cs_ns = 100,
+                   .remote_cs_ns = 5000,
+                   .duration_s = 2,
+                   .warmup_s = 0.1,
+                   .pair = true,
+                   .seed = 1},
+        .threads = 2,
+        .local = -1,
+        .remote = -1,
+        .kinds = "merge",
+    };
+    if (bench_register_baselines())
+        return CMD_NOT_AS_EXPECTED;
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    bool shm = !strcmp(a.config.fabric, "shm");
+    if (check_kinds(argv[0], a.kinds, shm) || make_folder(argv[0], a.hgrm) ||
+        make_folder(argv[0], a.plot))
+        return CMD_USAGE;
+    if (isatty(STDERR_FILENO))
+        a.config.progress = progress;
+    if (shm && !strcmp(a.kinds, "all") && bench_ck_missing())
+        fprintf(stderr, "%s: ck-ticket and ck-mcs are left out: %s\n", argv[0], bench_ck_missing());
+    unsigned threads = a.config.local_threads + (a.config.nodes - 1) * a.config.remote_threads;
+    struct bench_result *results = calloc(KINDS_MAX, sizeof(*results));
+    if (!results || bench_baseline_prepare(a.config.locks, threads)) {
+        fprintf(stderr, "%s: no memory\n", argv[0]);
+        free(results);
+        return CMD_NOT_AS_EXPECTED;
+    }
+    int status = CMD_OK;
+    unsigned n = 0;
+    for (const struct baton_lock_ops *const *k = baton_lock_kinds(); *k && n < KINDS_MAX; k++) {
+        if (!wanted(a.kinds, *k, shm))
+            continue;
+        struct bench_result *r = &results[n];
+        int rc = bench_lock_run(&a.config, *k, r);
+        if (rc) {
+            fprintf(stderr, "%s: %s: %s%s%s\n", argv[0], (*k)->name, baton_strerror(rc),
+                    *baton_error_detail() ? "; " : "", baton_error_detail());
+            status = CMD_NOT_AS_EXPECTED;
+            continue;
+        }
+        bench_report(stdout, a.format, &a.config, r, n++ == 0);
+        if (bench_failed(r)) {
+            explain_failure(argv[0], r);
+            status = CMD_NOT_AS_EXPECTED;
+        }
+        if (a.hgrm && (rc = bench_write_hgrm(a.hgrm, r))) {
+            fprintf(stderr, "%s: %s\n", argv[0], baton_error_detail());
+            status = CMD_NOT_AS_EXPECTED;
+        }
+    }
+    if (a.plot && n && bench_plot(a.plot, &a.config, results, n)) {
+        fprintf(stderr, "%s: %s\n", argv[0], baton_error_detail());
+        status = CMD_NOT_AS_EXPECTED;
+    }
+    bench_baseline_finish();
+    free(results);
+    return status;
+}
+
+const struct cmd bench_lock_cmd = {"lock", "locks under contention, with checks and tails", NULL,
+                                   &argp, run};
