@@ -189,10 +189,11 @@ int baton_table_lock(struct baton_table *table, uint64_t index, struct baton_loc
 
 /*
  * One thread's part in one lock, in its node's arena. `word` may be written by others, remotely;
- * the rest is the owner's. May be used again as soon as release has returned, for any lock of any kind, because
- * the words are quiet by then, but for word[7]: that is for hints only, in every kind; it may change
- * at any time and only wakes. After an acquire that failed having taken its place the waiter is
- * spent: -EINVAL.
+ * the rest is the owner's. May be used again as soon as release has returned 0, for any lock of any
+ * kind, because the words are quiet by then, but for word[7]: that is for hints only, in every kind;
+ * it may change at any time and only wakes. After an acquire that failed having taken its place, or a
+ * release that failed, the waiter is spent (-EINVAL): close it and open another. Others may still
+ * write into it, so its memory stays out of use until the node leaves.
  */
 #define BATON_WAITER_WORDS 8
 struct baton_waiter {

@@ -749,7 +749,10 @@ int baton_waiter_close(struct baton_ep *ep, struct baton_waiter *waiter)
         if (release_lost(ep, waiter))
             release_mark(ep, waiter);
     }
-    baton_ep_free(ep, waiter);
+    /* Others may still have the address of a spent waiter, and write there: its memory is not used
+     * for anything else while the node lives. */
+    if (!waiter->committed)
+        baton_ep_free(ep, waiter);
     return rc;
 }
 
@@ -762,7 +765,7 @@ static int acquire_misused(const struct baton_lock *lock, struct baton_ep *ep,
         return baton_fail(-EINVAL, "the waiter holds a lock already");
     if (waiter->committed)
         return baton_fail(-EINVAL,
-                          "the waiter is spent: an acquire failed that had taken its place");
+                          "the waiter is spent: a call failed that had its place in a queue");
     return baton_fail(-EINVAL,
                       "a lock handle of node %u, an endpoint of node %u, a waiter of node %u",
                       lock->node, ep->node, baton_gptr_node(waiter->self));
@@ -849,8 +852,10 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
 
     /* After a repair the lock belongs to others, and its words must not hear of the old holder. */
     const struct baton_group *group = &head_group(baton_load(ep, &lock->table->head))->group;
-    if (__builtin_expect(group->healthy != waiter->healthy, 0))
+    if (__builtin_expect(group->healthy != waiter->healthy, 0)) {
+        waiter->committed = 1;
         return baton_fail(-EOWNERDEAD, "the lock table was repaired while the lock was held");
+    }
 
     waiter->released = group->state;
     waiter->handed = 0;
@@ -858,6 +863,7 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
     if (__builtin_expect(rc || release_lost(ep, waiter), 0)) {
         distrust(ep, lock->table);
         release_mark(ep, waiter);
+        waiter->committed = 1; /* a successor may still come to link itself */
     }
     return rc;
 }

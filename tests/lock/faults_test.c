@@ -10,6 +10,8 @@
 enum { ROUNDS = 4 };
 
 struct run {
+    const char *kind;
+    uint64_t seed;
     struct baton_fault_rule rule;
     uint64_t failed; /* how many threads saw what */
     uint64_t told;
@@ -44,6 +46,11 @@ static int body(struct baton_ep *ep, unsigned thread, void *arg)
     } else if (rc == -EOWNERDEAD || rc == -ENOTRECOVERABLE) {
         run->told++;
     } else {
+        if (!victim || rc == -EDEADLK)
+            printf("%s, operation %d number %" PRIu64 " fails, seed %" PRIu64
+                   ": thread %u of node %u: %s\n",
+                   run->kind, run->rule.kind, run->rule.nth, run->seed, thread, (unsigned)ep->node,
+                   baton_strerror(rc));
         CHECK(victim && rc != -EDEADLK);
         run->failed++;
     }
@@ -61,7 +68,7 @@ static bool run_once(const char *kind, enum baton_op_kind op, uint64_t nth, uint
 {
     struct baton_cluster *cluster = check_step(3, seed, seed & 1 ? BATON_CLUSTER_SWAP : 0);
     struct baton_table_opts opts = check_table(kind, 1);
-    struct run run = {.rule = {op, nth, -EACCES, 0}};
+    struct run run = {.kind = kind, .seed = seed, .rule = {op, nth, -EACCES, 0}};
     struct baton_table *table;
     struct baton_lock lock;
     struct baton_waiter *waiter;
@@ -70,11 +77,7 @@ static bool run_once(const char *kind, enum baton_op_kind op, uint64_t nth, uint
     CHECK_RC(baton_ep_open(baton_cluster_node(cluster, 0), &ep), 0);
     CHECK_RC(baton_table_create(ep, "t", &opts, &table), 0);
     struct baton_team teams[] = {{0, 1, body, &run}, {1, 2, body, &run}, {2, 1, body, &run}};
-    int rc = baton_run(cluster, teams, 3);
-    if (rc)
-        printf("%s: operation %d number %" PRIu64 ", seed %" PRIu64 ": %s\n", kind, op, nth, seed,
-               baton_strerror(rc));
-    CHECK(rc == 0);
+    CHECK_RC(baton_run(cluster, teams, 3), 0);
     CHECK(run.failed + run.told + run.finished == 4);
 
     CHECK_RC(baton_table_reinit(ep, table), 0);

@@ -312,6 +312,9 @@ static void holding_over_a_repair(void)
 
     CHECK_RC(baton_lock_acquire(&other.lock, other.ep, other.waiter), 0);
     CHECK_RC(baton_lock_release(&host.lock, host.ep, host.waiter), -EOWNERDEAD);
+    CHECK_RC(baton_lock_try(&host.lock, host.ep, host.waiter), -EINVAL); /* spent */
+    CHECK_RC(baton_waiter_close(host.ep, host.waiter), 0);
+    CHECK_RC(baton_waiter_open(host.ep, &host.waiter), 0);
     CHECK_RC(baton_lock_try(&host.lock, host.ep, host.waiter), -EBUSY);
     CHECK_RC(baton_lock_release(&other.lock, other.ep, other.waiter), 0);
 
