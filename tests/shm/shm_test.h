@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -101,12 +102,15 @@ static inline void *test_shared(size_t bytes)
     return p;
 }
 
+/* The process dies with the test: none is left when a check fails. */
 static inline pid_t test_fork(void)
 {
     fflush(stdout);
     fflush(stderr);
     pid_t p = fork();
     CHECK(p >= 0, "fork");
+    if (!p)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
     return p;
 }
 
