@@ -85,7 +85,7 @@ static int run(const struct cmd *self, int argc, char **argv)
     int clusters = 0;
     argp_parse(&argp, argc, argv, 0, NULL, &clusters);
     if (clusters)
-        return CMD_OK;
+        return info_clusters();
     printf("baton %s, %s, %s\n\nfabrics\n", BATON_VERSION,
 #if defined(__x86_64__)
            "x86-64",

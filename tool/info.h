@@ -7,4 +7,6 @@
 
 extern const struct cmd info_cmd;
 
+int info_clusters(void);
+
 #endif
