@@ -167,6 +167,10 @@ struct member {
     int rc;
 };
 
+/* A body that starts teams of its own would wait for threads that its caller knows nothing of; the
+ * simulated worlds can not do that at all. */
+static __thread bool in_team;
+
 static void *member_main(void *arg)
 {
     struct member *m = arg;
@@ -177,6 +181,7 @@ static void *member_main(void *arg)
     pthread_mutex_unlock(&m->gate->lock);
     if (!go)
         return NULL;
+    in_team = true;
     struct baton_ep *ep;
     m->rc = baton_ep_open(m->node, &ep);
     if (m->rc)
@@ -191,6 +196,8 @@ static void *member_main(void *arg)
 int baton_run_threads(struct baton_cluster *cluster, const struct baton_team *teams, unsigned count)
 {
     size_t total = 0, made = 0;
+    if (in_team)
+        return baton_fail(-EINVAL, "baton_run inside of baton_run");
     for (unsigned i = 0; i < count; i++)
         total += teams[i].threads;
     struct gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, GATE_SHUT};
