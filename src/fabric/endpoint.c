@@ -582,16 +582,18 @@ static int look(struct baton_epx *ep, baton_gptr at, uint64_t *value)
     struct baton_stats stats = ep->stats;
     uint64_t round = ep->round, any = ep->any_stamp;
     if (ep->peers[baton_gptr_node(at)].broken)
-        return -ENOTCONN;
+        return -EHOSTDOWN;
     int rc = baton_get(&ep->pub, ep->scratch + 2, at, 8, ID_LOOK);
     rc = first_error(rc, baton_wait(&ep->pub, ID_LOOK));
     ep->stats = stats;
     ep->round = round;
     ep->any_stamp = any;
     id_of(ep, ID_LOOK)->stamp = 0;
-    if (!rc)
-        *value = ep->scratch[2];
-    return rc;
+    if (rc)
+        return baton_fail(-EHOSTDOWN, "what the waiters have in common can not be reached: %s",
+                          baton_strerror(rc));
+    *value = ep->scratch[2];
+    return 0;
 }
 
 int baton_group_check(struct baton_epx *ep, struct baton_wait *wait)
