@@ -310,7 +310,7 @@ static int words_declare(const struct baton_lock_ops *ops, const uint64_t *param
 static int opts_check(const struct baton_table_opts *opts, const struct baton_lock_ops **ops,
                       uint64_t *params)
 {
-    if (!opts || opts->size < sizeof *opts)
+    if (!opts || opts->size != sizeof *opts)
         return baton_fail(-EINVAL, "lock table: options of %zu bytes, %zu are needed",
                           opts ? opts->size : 0, sizeof *opts);
     int rc = kind_find(opts->kind, ops);
