@@ -561,8 +561,8 @@ struct baton_team {
  *
  * On step they are coroutines, one running at a time; when all of them wait for something that can
  * not come, their waits return -EDEADLK. Outside of baton_run an endpoint of a simulated world runs
- * alone: a wait lets its operations take effect, and what would block on somebody else returns
- * -EDEADLK.
+ * alone: a wait lets its operations take effect, and what would block on somebody else ends at its
+ * deadline, or with -EDEADLK when it has none.
  */
 int baton_run(struct baton_cluster *cluster, const struct baton_team *teams, unsigned count);
 

@@ -384,6 +384,23 @@ static void step_point(struct step *s)
         s->now += STEP_NS;
 }
 
+/* Nobody else lets operations take effect when code outside of baton_run blocks. */
+static void finish_alone(struct step *s)
+{
+    while (!s->current && s->busy_n)
+        nic_step(s);
+}
+
+/* Code outside of baton_run is alone: what it waits for does not come, but a deadline does. */
+static int block_alone(struct step *s, const struct baton_wait *wait)
+{
+    if (wait->deadline_ns == BATON_NEVER)
+        return -EDEADLK;
+    if (s->now < wait->deadline_ns)
+        s->now = wait->deadline_ns;
+    return -ETIMEDOUT;
+}
+
 static int block(struct step *s, struct step_ep *e, enum step_state state, uint64_t until)
 {
     struct step_thread *t = s->current;
@@ -521,12 +538,13 @@ static int step_await(struct baton_layer *l, struct baton_epx *ep, const struct 
     struct step_ep *e = l->state;
     e->reads_n = 0;
     step_point(s);
+    finish_alone(s);
     for (unsigned i = 0; i < n; i++)
         if (cond_holds(&conds[i]))
             return 0;
     ep->stats.awaits_blocked++;
     if (!s->current)
-        return -EDEADLK;
+        return block_alone(s, wait);
     s->current->conds = conds;
     s->current->conds_n = n;
     s->current->wait = wait;
@@ -538,8 +556,9 @@ static int step_relax(struct baton_layer *l, struct baton_epx *ep, struct baton_
     struct step *s = step_of(ep);
     struct step_ep *e = l->state;
     int rc = 0;
+    finish_alone(s);
     if (!s->current) {
-        rc = turn_changed(e) ? 0 : -EDEADLK;
+        rc = turn_changed(e) ? 0 : block_alone(s, wait);
     } else {
         s->current->wait = wait;
         rc = block(s, e, STEP_RELAX, wait->deadline_ns);
