@@ -34,11 +34,12 @@ static int run_and_forget(const struct conf *c, struct work *w, uint64_t *overla
     if (w->shared)
         munmap(w->shared, sizeof(*w->shared));
     if (rc)
-        return conf_fail(__FILE__, __LINE__,
-                         "%u local, %u x %u remote threads, %u locks, first ticket 0x%llx, schedule "
-                         "seed %llu",
-                         w->local, w->nodes, w->threads, w->locks,
-                         (unsigned long long)w->first_ticket, (unsigned long long)w->seed);
+        return conf_fail(
+            __FILE__, __LINE__,
+            "%u local, %u x %u remote threads, %u locks, first ticket 0x%llx, schedule "
+            "seed %llu",
+            w->local, w->nodes, w->threads, w->locks, (unsigned long long)w->first_ticket,
+            (unsigned long long)w->seed);
     return 0;
 }
 
@@ -78,7 +79,7 @@ static int case_exclusion(struct conf *c)
 
 static int case_soak(struct conf *c)
 {
-    uint64_t end = conf_clock_ns() + conf_soak_ns(10), overlaps = 0;
+    uint64_t end = conf_clock_ns() + conf_soak_ns(c), overlaps = 0;
     struct conf one = *c;
     for (uint64_t i = 0; conf_clock_ns() < end; i++) {
         one.seed = c->seed * 100 + i;
@@ -100,13 +101,13 @@ static int case_soak(struct conf *c)
 /* Tickets start just before the numbers at which something might overflow. */
 static int case_wrap(struct conf *c)
 {
-    static const uint64_t firsts[] = {(1u << 20) - 3, (1u << 28) - 3, ((uint64_t)1 << 44) - 3,
-                                      1, 7, 8};
+    static const uint64_t firsts[] = {
+        (1u << 20) - 3, (1u << 28) - 3, ((uint64_t)1 << 44) - 3, 1, 7, 8};
     for (unsigned i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++)
         for (uint64_t n = 0; n < (conf_is(c, CONF_SIMULATED) ? conf_rounds(c, 200) : 1); n++) {
             struct work w = shaped(&small[n % SMALL], c->seed * 10000 + n);
             w.first_ticket = firsts[i];
-            w.rounds = conf_is(c, CONF_SIMULATED) ? 5 : 300;
+            w.rounds = conf_is(c, CONF_SIMULATED) ? 5 : conf_rounds(c, 5000);
             w.tries = n % 2 ? 2 : 0;
             OK(run_and_forget(c, &w, NULL));
         }
@@ -126,7 +127,7 @@ static int case_params(struct conf *c)
                 baton_lock_param_defaults(c->kind, params);
                 params[p] = most ? c->kind->params[p].most : c->kind->params[p].least;
                 w.params = params;
-                w.rounds = conf_is(c, CONF_SIMULATED) ? 5 : 300;
+                w.rounds = conf_is(c, CONF_SIMULATED) ? 5 : conf_rounds(c, 5000);
                 if (run_and_forget(c, &w, NULL))
                     return conf_fail(__FILE__, __LINE__, "with %s %llu", c->kind->params[p].name,
                                      (unsigned long long)params[p]);
@@ -150,7 +151,8 @@ static int case_one_cpu(struct conf *c)
         }
     if (sched_setaffinity(0, sizeof(one), &one))
         return conf_skip("sched_setaffinity does not work here");
-    struct work w = {.local = 2, .nodes = 1, .threads = 2, .locks = 1, .rounds = 100, .seed = 1};
+    struct work w = {
+        .local = 2, .nodes = 1, .threads = 2, .locks = 1, .until_ns = 150000000, .seed = 1};
     return run_and_forget(c, &w, NULL);
 }
 
@@ -160,13 +162,16 @@ static int case_crowd(struct conf *c)
     unsigned threads = 8 * (unsigned)(cpus < 1 ? 1 : cpus);
     if (threads > WORK_THREADS)
         threads = WORK_THREADS;
+    uint64_t overlaps = 0;
     struct work w = {.local = threads / 2,
                      .nodes = 2,
                      .threads = threads / 4,
                      .locks = 1,
-                     .rounds = conf_rounds(c, 40),
+                     .until_ns = 200000000,
                      .seed = 1};
-    return run_and_forget(c, &w, NULL);
+    OK(run_and_forget(c, &w, &overlaps));
+    CHECK(overlaps);
+    return 0;
 }
 
 /* ---- Nesting: three locks in one thread, two of one table and one of another kind's */
@@ -191,7 +196,8 @@ static int nest_body(struct baton_ep *ep, unsigned thread, void *arg)
     for (unsigned i = 0; i < 3; i++)
         OK(baton_waiter_open(ep, &waiter[i]));
     for (uint64_t r = 0; r < n->w.rounds; r++) {
-        unsigned from = (unsigned)(r + thread) % 3; /* one, two or all three of them, in one order */
+        unsigned from =
+            (unsigned)(r + thread) % 3; /* one, two or all three of them, in one order */
         for (unsigned i = from; i < 3; i++) {
             OK(baton_lock_acquire(&lock[i], ep, waiter[i]));
             CHECK(!n->inside[i]);
@@ -252,7 +258,7 @@ static int case_nested(struct conf *c)
             continue;
         for (uint64_t i = 0; i < (simulated ? conf_rounds(c, 60) : 1); i++)
             OK(nest_once(c, (*k)->name, &small[i % SMALL], c->seed * 1000 + i,
-                         simulated ? 6 : conf_rounds(c, 600)));
+                         simulated ? 6 : conf_rounds(c, 3000)));
     }
     return 0;
 }

@@ -35,12 +35,10 @@ struct group {
 };
 
 static const struct group groups[] = {
-    {"calls", conf_calls_cases, false},
-    {"memory", conf_memory_cases, false},
-    {"count", conf_count_cases, false},
-    {"order", conf_order_cases, false},
-    {"faults", conf_faults_cases, false},
-    {"wait", conf_wait_cases, false},
+    {"calls", conf_calls_cases, false},   {"memory", conf_memory_cases, false},
+    {"count", conf_count_cases, false},   {"order", conf_order_cases, false},
+    {"faults", conf_faults_cases, false}, {"wait", conf_wait_cases, false},
+    {"lock", conf_lock_cases, true},      {"lock-contract", conf_lock_contract_cases, true},
 };
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
 
@@ -93,10 +91,10 @@ uint64_t conf_clock_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-uint64_t conf_soak_ns(uint64_t otherwise)
+uint64_t conf_soak_ns(const struct conf *c)
 {
     const char *seconds = getenv("BATON_SOAK_SECONDS");
-    return (seconds ? strtoull(seconds, NULL, 10) : otherwise) * 1000000000u;
+    return (seconds ? strtoull(seconds, NULL, 10) : 60) * 1000000000u / (c->kinds ? c->kinds : 1);
 }
 
 /* ---- Running */
@@ -118,7 +116,7 @@ static void run_case(const struct group *g, const struct conf_case *t, struct co
     int status = 0;
     pid_t child = fork();
     if (!child) {
-        alarm((unsigned)(t->label ? CASE_SECONDS + conf_soak_ns(60) / 1000000000u : CASE_SECONDS));
+        alarm((unsigned)(t->label ? CASE_SECONDS + conf_soak_ns(c) / 1000000000u : CASE_SECONDS));
         int rc = t->run(c);
         fflush(stdout);
         exit(rc == CONF_SKIP ? CONF_SKIP : rc ? 1 : 0);
@@ -212,6 +210,9 @@ int main(int argc, char **argv)
             c.world = &worlds[w];
     if (!c.world)
         return usage("no such world");
+
+    for (const struct baton_lock_ops *const *k = baton_lock_kinds(); *k; k++)
+        c.kinds += !strcmp(lock, "all") || named(lock, (*k)->name);
 
     struct tally tally = {0};
     bool any = false;

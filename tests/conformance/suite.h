@@ -39,6 +39,7 @@ struct conf {
     const struct conf_world *world;
     const struct baton_lock_ops *kind; /* null in the cases about the fabric */
     uint64_t seed;
+    unsigned kinds;  /* of lock that are asked for, which share the time of a soak */
     unsigned slower; /* how many times slower this build is than an ordinary one */
     char cluster_name[BATON_NAME_MAX + 1];
 };
@@ -99,8 +100,8 @@ static inline bool conf_is(const struct conf *c, unsigned worlds)
     return (c->world->bit & worlds) != 0;
 }
 
-/* Seconds that a soak may take: BATON_SOAK_SECONDS, else `otherwise`. */
-uint64_t conf_soak_ns(uint64_t otherwise);
+/* How long a soak may take: its share of BATON_SOAK_SECONDS, else of 60 seconds. */
+uint64_t conf_soak_ns(const struct conf *c);
 uint64_t conf_clock_ns(void);
 
 #endif

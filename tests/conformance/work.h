@@ -48,7 +48,8 @@ struct work {
     unsigned threads; /* of each of them */
     unsigned locks;
     uint64_t rounds;
-    uint64_t until_ns;     /* or: rounds without number until then (natively), each thread at least one */
+    uint64_t
+        until_ns; /* or: rounds without number until then (natively), each thread at least one */
     uint64_t first_ticket;
     const uint64_t *params; /* null: the standard ones */
     uint64_t seed;
