@@ -31,11 +31,13 @@ enum {
     OPT_PLOT,
     OPT_IN_PROCESS,
     OPT_SWAP,
+    OPT_PROFILE,
+    OPT_DRIVER,
     OPT_NO_PAIR,
 };
 
 static const struct argp_option options[] = {
-    {"fabric", OPT_FABRIC, "NAME", 0, "shm (default) or step; see baton info", 0},
+    {"fabric", OPT_FABRIC, "NAME", 0, "shm (default), step or sim; see baton info", 0},
     {"nodes", OPT_NODES, "N", 0, "nodes of the cluster (default 2)", 0},
     {"threads", OPT_THREADS, "T", 0, "threads on every node (default 2)", 0},
     {"local", OPT_LOCAL, "N", 0, "threads on the host node, instead of --threads", 0},
@@ -57,6 +59,9 @@ static const struct argp_option options[] = {
     {"plot", OPT_PLOT, "DIR", 0, "draw latency, throughput and fairness there (needs gnuplot)", 0},
     {"in-process", OPT_IN_PROCESS, NULL, 0, "shm: the nodes are threads of one process", 0},
     {"swap", OPT_SWAP, NULL, 0, "step: operations that nothing orders may change places", 0},
+    {"profile", OPT_PROFILE, "NAME", 0, "sim: cx3, cx5, cx6 (default) or a file; see baton info",
+     0},
+    {"driver", OPT_DRIVER, "NAME", 0, "sim: timed (default) or random", 0},
     {"no-pair", OPT_NO_PAIR, NULL, 0, "do not measure pair_ns", 0},
     {0},
 };
@@ -68,7 +73,8 @@ struct args {
     long threads, local, remote;
     const char *kinds;
     enum bench_format format;
-    const char *hgrm, *plot;
+    const char *hgrm, *plot, *profile, *driver;
+    char options[512];
 };
 
 static double number(struct argp_state *state, const char *name, const char *arg, double least,
@@ -205,6 +211,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_SWAP:
         c->swap = true;
         break;
+    case OPT_PROFILE:
+        a->profile = arg;
+        break;
+    case OPT_DRIVER:
+        a->driver = arg;
+        break;
     case OPT_NO_PAIR:
         c->pair = false;
         break;
@@ -214,6 +226,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (c->host >= (int)c->nodes)
             argp_error(state, "--host %d: the nodes are 0 to %u", c->host, c->nodes - 1);
+        if ((a->profile || a->driver) && strcmp(c->fabric, "sim"))
+            argp_error(state, "--profile and --driver go with --fabric sim");
+        if (!strcmp(c->fabric, "sim")) {
+            snprintf(a->options, sizeof(a->options), "driver=%s,profile=%s",
+                     a->driver ? a->driver : "timed", a->profile ? a->profile : "cx6");
+            c->options = a->options;
+        }
         c->local_threads = (unsigned)(a->local >= 0 ? a->local : a->threads);
         c->remote_threads = (unsigned)(a->remote >= 0 ? a->remote : a->threads);
         if (c->host == BENCH_HOST_SPREAD && (a->local >= 0 || a->remote >= 0))

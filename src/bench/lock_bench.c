@@ -110,6 +110,7 @@ static int part_open(const struct bench_config *c, const struct baton_lock_ops *
     opts.first = (int)p->first;
     opts.flags = c->swap ? BATON_CLUSTER_SWAP : 0;
     opts.seed = c->seed;
+    opts.options = c->options;
     opts.arena_bytes = ((size_t)1 << 20) + (size_t)1024 * (c->local_threads + c->remote_threads);
     int rc = baton_cluster_open(&opts, &p->cluster);
     if (rc)

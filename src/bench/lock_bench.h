@@ -29,7 +29,8 @@ struct bench_config {
     double duration_s, warmup_s;
     bool pin;
     bool in_process; /* shm: nodes are threads of this process */
-    bool swap;       /* step: BATON_CLUSTER_SWAP */
+    bool swap;           /* step, sim: BATON_CLUSTER_SWAP */
+    const char *options; /* sim: "profile=cx6,driver=timed" */
     bool pair;       /* measure pair_ns too (where time is real) */
     uint64_t seed;
     const char *params[BENCH_PARAMS_MAX]; /* "merge.slots=2" */

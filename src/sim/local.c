@@ -15,6 +15,7 @@ struct baton_local_name {
 struct baton_local_grave {
     struct baton_local_grave *next;
     char *memory;
+    uint8_t *notes;
 };
 
 static struct baton_local *local_of(struct baton_node *node)
@@ -33,6 +34,7 @@ void baton_local_fini(struct baton_local *local)
         struct baton_local_grave *g = local->graves;
         local->graves = g->next;
         free(g->memory);
+        free(g->notes);
         free(g);
     }
 }
@@ -45,7 +47,7 @@ enum baton_node_state baton_local_node_state(struct baton_cluster *cluster, unsi
 int baton_local_segment_create(struct baton_node *node, unsigned slot,
                                struct baton_segment *segment)
 {
-    struct baton_local_grave *grave = malloc(sizeof(*grave));
+    struct baton_local_grave *grave = calloc(1, sizeof(*grave));
     segment->memory = aligned_alloc(BATON_PAGE, segment->bytes);
     segment->world = grave; /* made now, so that destroying can not fail */
     if (!grave || !segment->memory) {
@@ -57,12 +59,21 @@ int baton_local_segment_create(struct baton_node *node, unsigned slot,
     return 0;
 }
 
+uint8_t *baton_local_segment_notes(const struct baton_segment *segment, uint64_t bytes)
+{
+    struct baton_local_grave *grave = segment->world;
+    if (bytes)
+        grave->notes = calloc(1, bytes);
+    return grave->notes;
+}
+
 void baton_local_segment_destroy(struct baton_node *node, unsigned slot,
                                  struct baton_segment *segment)
 {
     struct baton_local *local = local_of(node);
     struct baton_local_grave *grave = segment->world;
-    *grave = (struct baton_local_grave){local->graves, segment->memory};
+    grave->next = local->graves;
+    grave->memory = segment->memory;
     local->graves = grave;
 }
 

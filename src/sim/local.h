@@ -17,6 +17,9 @@ void baton_local_fini(struct baton_local *local);
 
 enum baton_node_state baton_local_node_state(struct baton_cluster *cluster, unsigned index);
 
+/* A byte array that goes with a segment, zeroed: made when `bytes` is not 0, else what there is; may be null. */
+uint8_t *baton_local_segment_notes(const struct baton_segment *segment, uint64_t bytes);
+
 /* Memory of a destroyed segment stays until the cluster goes: late operations may still refer to it. */
 int baton_local_segment_create(struct baton_node *node, unsigned slot,
                                struct baton_segment *segment);

@@ -2,6 +2,8 @@
 /* The simulated world: threads and their store buffers, blocking and waking, clusters. */
 #include "sim/sim.h"
 
+#include "base/options.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +11,7 @@
 
 #include <baton/sim.h>
 
-static const struct sim_driver *const drivers[] = {&sim_driver_random, NULL};
+static const struct sim_driver *const drivers[] = {&sim_driver_timed, &sim_driver_random, NULL};
 
 void sim_saw(struct sim *s, uint64_t value)
 {
@@ -106,6 +108,21 @@ static bool turn_changed(struct sim_thread *t)
     return false;
 }
 
+int sim_wait_over(struct sim *s, struct sim_thread *t, const struct baton_wait *wait)
+{
+    const struct baton_group *group = wait->group;
+    if (group && group->state) {
+        const uint64_t *word = state_word(s, group);
+        if (!word)
+            return -EHOSTDOWN;
+        if (*word != group->healthy)
+            return -EOWNERDEAD;
+    }
+    if (s->driver->now(s) >= wait->deadline_ns)
+        return -ETIMEDOUT;
+    return s->hopeless ? -EDEADLK : 0;
+}
+
 /* Whether what the thread is blocked on has come, or its wait must end with wake_rc. */
 static bool has_come(struct sim *s, struct sim_thread *t)
 {
@@ -127,13 +144,7 @@ static bool has_come(struct sim *s, struct sim_thread *t)
     default:
         return false;
     }
-    struct baton_group *group = t->wait->group;
-    if (group && group->state) {
-        const uint64_t *word = state_word(s, group);
-        t->wake_rc = !word ? -EHOSTDOWN : *word != group->healthy ? -EOWNERDEAD : 0;
-    }
-    if (!t->wake_rc)
-        t->wake_rc = now >= t->until ? -ETIMEDOUT : s->hopeless ? -EDEADLK : 0;
+    t->wake_rc = sim_wait_over(s, t, t->wait);
     return t->wake_rc != 0;
 }
 
@@ -151,29 +162,41 @@ bool sim_try_wake(struct sim *s, struct sim_thread *t)
     return true;
 }
 
+static void watch_all(struct sim *s, struct sim_thread *t)
+{
+    if (t->state == SIM_CONDS)
+        for (unsigned i = 0; i < t->conds_n; i++)
+            watch(s, t, t->conds[i].word);
+    else if (t->state == SIM_RELAX)
+        for (unsigned i = 0; i < t->reads_n && i < SIM_READS_MAX; i++)
+            watch(s, t, t->reads[i].word);
+    else
+        return;
+    const uint64_t *word =
+        t->wait->group && t->wait->group->state ? state_word(s, t->wait->group) : NULL;
+    if (word)
+        watch(s, t, word);
+}
+
 int sim_block(struct sim *s, struct sim_ep *e, enum sim_state state, uint64_t until)
 {
     struct sim_thread *t = s->current;
     t->blocked = e;
     t->until = until;
     t->state = state;
-    if (state == SIM_CONDS)
-        for (unsigned i = 0; i < t->conds_n; i++)
-            watch(s, t, t->conds[i].word);
-    else
+    if (state != SIM_CONDS)
         t->conds_n = 0;
-    if (state == SIM_RELAX)
-        for (unsigned i = 0; i < t->reads_n && i < SIM_READS_MAX; i++)
-            watch(s, t, t->reads[i].word);
-    if ((state == SIM_CONDS || state == SIM_RELAX) && t->wait->group && t->wait->group->state) {
-        const uint64_t *word = state_word(s, t->wait->group);
-        if (word && t->watches_n < SIM_READS_MAX + 1)
-            watch(s, t, word);
-    }
+    watch_all(s, t);
     sim_try_wake(s, t);
     baton_coro_yield(t->coro);
     t->conds_n = 0;
     return t->wake_rc;
+}
+
+void sim_rewatch(struct sim *s, struct sim_thread *t)
+{
+    t->state = SIM_CONDS;
+    watch_all(s, t);
 }
 
 int sim_relax_until_changed(struct sim *s, struct sim_thread *t, struct baton_wait *wait)
@@ -223,7 +246,7 @@ void sim_flush(struct sim *s, struct sim_thread *t)
     t->buffer_first = (t->buffer_first + 1) % SIM_BUFFER_MAX;
     t->buffer_n--;
     if (b.word) {
-        sim_misuse_write(s, b.word, SIM_WRITER_CPU_STORE);
+        sim_misuse_write(s, t->team->node, b.word, SIM_WRITER_CPU_STORE);
         sim_write(s, b.word, b.value);
     } else {
         sim_qp_post(s, sim_qp_of(b.ep, b.op.node), &b.op);
@@ -343,7 +366,7 @@ static uint64_t rmw(struct baton_epx *ep, uint64_t *word, bool conditional, uint
     else
         sim_saw(s, old);
     if (!conditional || old == expected) {
-        sim_misuse_write(s, word, SIM_WRITER_CPU_RMW);
+        sim_misuse_write(s, ep->pub.node, word, SIM_WRITER_CPU_RMW);
         sim_write(s, word, add ? old + value : value);
     }
     return old;
@@ -462,13 +485,16 @@ static void sim_ep_close(struct baton_epx *ep)
     act(s, SIM_ACT_FENCE, NULL);
     e->thread = s->current;
     e->closing = true;
-    if (s->current && e->busy)
-        sim_block(s, e, SIM_WORK, 0);
-    else
+    if (!s->current)
         sim_drain(s);
+    else if (e->busy)
+        sim_block(s, e, SIM_WORK, 0);
     for (unsigned n = 0; n < ep->nodes; n++) {
-        s->qps_n -= e->qps[n] != NULL;
-        free(e->qps[n]);
+        struct sim_qp *q = e->qps[n];
+        if (!q)
+            continue;
+        q->next_dead = s->dead_qps;
+        s->dead_qps = q;
     }
     free(e->qps);
     free(e);
@@ -558,16 +584,18 @@ static int sim_run(struct baton_cluster *cluster, const struct baton_team *teams
 
 static int find_driver(struct sim *s, const char *options)
 {
-    char name[16] = "random";
-    const char *p = options ? strstr(options, "driver=") : NULL;
-    if (p && (p == options || p[-1] == ','))
-        snprintf(name, sizeof(name), "%.*s", (int)strcspn(p + 7, ","), p + 7);
+    static const char *const known[] = {"driver", "profile", NULL};
+    char name[16] = "timed";
+    int rc = baton_options_check(options, known);
+    if (rc)
+        return rc;
+    baton_option(options, "driver", name, sizeof(name));
     for (const struct sim_driver *const *d = drivers; *d; d++)
         if (!strcmp((*d)->name, name)) {
             s->driver = *d;
             return 0;
         }
-    return baton_fail(-EINVAL, "no simulation driver \"%s\"; there is: random", name);
+    return baton_fail(-EINVAL, "no simulation driver \"%s\"; there is: timed random", name);
 }
 
 static void sim_free(struct sim *s)
@@ -576,6 +604,12 @@ static void sim_free(struct sim *s)
         struct sim_report *r = s->reports;
         s->reports = r->next;
         free(r);
+    }
+    while (s->dead_qps) {
+        struct sim_qp *q = s->dead_qps;
+        s->dead_qps = q->next_dead;
+        free(q->driver);
+        free(q);
     }
     free(s->busy);
     free(s->units);
@@ -647,7 +681,7 @@ const struct baton_world_ops baton_world_sim = {
     .open = sim_open,
     .close = sim_close,
     .node_state = baton_local_node_state,
-    .segment_create = baton_local_segment_create,
+    .segment_create = sim_segment_create,
     .segment_destroy = baton_local_segment_destroy,
     .name_publish = baton_local_name_publish,
     .name_withdraw = baton_local_name_withdraw,

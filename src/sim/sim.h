@@ -130,6 +130,8 @@ struct sim_qp {
     struct sim_ep *ep;
     unsigned node;
     uint32_t numbers;
+    uint64_t dropped; /* entries that have left the front so far */
+    struct sim_qp *next_dead;
     struct baton_nic_qp nic;
     struct baton_nic_entry entries[SIM_QP_MAX];
     uint8_t flags[SIM_QP_MAX];
@@ -192,6 +194,7 @@ struct sim {
     struct sim_thread *current; /* null: code outside of baton_run */
     struct sim_qp **busy;       /* queue pairs with entries */
     size_t busy_n, busy_room, qps_n;
+    struct sim_qp *dead_qps;  /* of closed endpoints: events may still name them */
     struct sim_watch **watch; /* hash of words */
     size_t watch_mask;
     bool hopeless;
@@ -221,6 +224,12 @@ bool sim_try_wake(struct sim *s, struct sim_thread *t);
 /* Makes the current thread blocked, and yields. Returns the thread's wake_rc. */
 int sim_block(struct sim *s, struct sim_ep *e, enum sim_state state, uint64_t until);
 
+/* A thread that was woken by a condition that holds no more waits on. */
+void sim_rewatch(struct sim *s, struct sim_thread *t);
+
+/* Whether waiting has become senseless: 0, or what the wait returns. */
+int sim_wait_over(struct sim *s, struct sim_thread *t, const struct baton_wait *wait);
+
 /* A relax that blocks until something that this turn read has changed. */
 int sim_relax_until_changed(struct sim *s, struct sim_thread *t, struct baton_wait *wait);
 
@@ -238,8 +247,8 @@ bool sim_qp_has_room(const struct sim_qp *q, const struct baton_op *op);
 void sim_qp_post(struct sim *s, struct sim_qp *q, const struct baton_op *op);
 bool sim_nic_ready(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step,
                    struct baton_nic_blocker *why);
-/* Takes a step that is ready. Entries that are done with leave the front of the queue pair: how many. */
-unsigned sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step);
+/* Takes a step that is ready. Entries that are done with leave the front of the queue pair. */
+void sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step);
 /* Ends everything outstanding on the queue pair with this error for the entry `at` and -ECANCELED behind. */
 void sim_qp_fail(struct sim *s, struct sim_qp *q, unsigned at, int rc, const char *text);
 /* Lets everything outstanding happen, in some order: for code outside of baton_run, and at close. */
@@ -247,14 +256,18 @@ void sim_drain(struct sim *s);
 
 /* ---- sim_misuse.c */
 
+/* A segment with a byte per word that says its kind, for what is not too large. */
+int sim_segment_create(struct baton_node *node, unsigned slot, struct baton_segment *segment);
+
 enum sim_writer { SIM_WRITER_CPU_STORE, SIM_WRITER_CPU_RMW, SIM_WRITER_PUT, SIM_WRITER_NIC_RMW };
 
-/* Checks a write against the declared kind of the word and against RMWs that are under way. */
-void sim_misuse_write(struct sim *s, const uint64_t *word, enum sim_writer who);
+/* Checks a write to a word of that node against its declared kind and RMWs that are under way. */
+void sim_misuse_write(struct sim *s, unsigned node, const uint64_t *word, enum sim_writer who);
 void sim_misuse(struct sim *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- Drivers */
 
 extern const struct sim_driver sim_driver_random;
+extern const struct sim_driver sim_driver_timed;
 
 #endif

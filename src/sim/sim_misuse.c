@@ -29,66 +29,53 @@ void sim_misuse(struct sim *s, const char *format, ...)
     s->reports_end = &r->next;
 }
 
-/* The segment of some node that holds the word, its node, and its offset there. */
-static const struct baton_segment *segment_of(struct sim *s, const uint64_t *word, unsigned *node,
-                                              uint64_t *offset)
-{
-    for (unsigned n = 0; n < s->cluster->nodes; n++) {
-        struct baton_node *local = s->cluster->local[n];
-        baton_gptr at = local ? baton_addr(local, word) : BATON_NULL;
-        int rc;
-        if (!at)
-            continue;
-        *node = n;
-        const struct baton_segment *g = baton_segment_find(local, baton_gptr_offset(at), 8, &rc);
-        *offset = g ? baton_gptr_offset(at) - g->base : 0;
-        return g;
-    }
-    return NULL;
-}
+/* Segments up to this size have a byte per word that says its kind. */
+#define KINDS_BYTES_MAX (UINT64_C(64) << 20)
 
-static enum baton_word_kind kind_of(const struct baton_segment *g, uint64_t offset)
+int sim_segment_create(struct baton_node *node, unsigned slot, struct baton_segment *segment)
 {
-    for (unsigned i = 0; i < g->words_count; i++) {
-        const struct baton_words *w = &g->words[i];
-        uint64_t d = offset - w->offset;
-        if (offset < w->offset || (w->stride ? d % w->stride || d / w->stride >= w->count : d))
-            continue;
-        return w->kind;
+    uint64_t words = segment->bytes / 8;
+    int rc = baton_local_segment_create(node, slot, segment);
+    if (rc || !segment->words_count || segment->bytes > KINDS_BYTES_MAX)
+        return rc;
+    uint8_t *kinds = baton_local_segment_notes(segment, words);
+    if (!kinds)
+        return 0; /* misuse of this segment stays unnoticed, nothing else */
+    for (unsigned i = 0; i < segment->words_count; i++) {
+        const struct baton_words *w = &segment->words[i];
+        for (uint64_t k = 0; k < w->count; k++)
+            kinds[(w->offset + k * w->stride) / 8] = (uint8_t)w->kind;
     }
-    return BATON_WORD_PLAIN;
+    return 0;
 }
 
 static const char *const writers[] = {"a CPU's store", "a CPU's read-modify-write", "a put",
                                       "a NIC's read-modify-write"};
-static const char *const kinds[] = {"plain", "for the NIC's read-modify-writes",
-                                    "for the CPU's read-modify-writes", "guarded"};
+static const char *const kind_names[] = {"plain", "for the NIC's read-modify-writes",
+                                         "for the CPU's read-modify-writes", "guarded"};
 
-/* By kind: who may write. */
-static const unsigned allowed[] = {
-    [BATON_WORD_PLAIN] = 1 << SIM_WRITER_CPU_STORE | 1 << SIM_WRITER_PUT | 1 << SIM_WRITER_CPU_RMW |
-                         1 << SIM_WRITER_NIC_RMW,
-    [BATON_WORD_NIC_RMW] = 1 << SIM_WRITER_PUT | 1 << SIM_WRITER_NIC_RMW,
-    [BATON_WORD_CPU_RMW] = 1 << SIM_WRITER_CPU_STORE | 1 << SIM_WRITER_CPU_RMW,
-    [BATON_WORD_GUARDED] = 1 << SIM_WRITER_CPU_STORE | 1 << SIM_WRITER_PUT |
-                           1 << SIM_WRITER_CPU_RMW | 1 << SIM_WRITER_NIC_RMW,
+/* By kind: who may not write. */
+static const uint8_t forbidden[] = {
+    [BATON_WORD_PLAIN] = 0,
+    [BATON_WORD_NIC_RMW] = 1 << SIM_WRITER_CPU_STORE | 1 << SIM_WRITER_CPU_RMW,
+    [BATON_WORD_CPU_RMW] = 1 << SIM_WRITER_PUT | 1 << SIM_WRITER_NIC_RMW,
+    [BATON_WORD_GUARDED] = 0,
 };
 
-void sim_misuse_write(struct sim *s, const uint64_t *word, enum sim_writer who)
+void sim_misuse_write(struct sim *s, unsigned node, const uint64_t *word, enum sim_writer who)
 {
-    unsigned node;
-    uint64_t offset;
-    for (unsigned n = 0; n < s->cluster->nodes; n++)
-        if (s->unit_words[n] == word)
-            sim_misuse(s,
-                       "%s of node %u's memory between the read and the write of a NIC's "
-                       "read-modify-write of the same word: one of them is lost",
-                       writers[who], n);
-    const struct baton_segment *g = segment_of(s, word, &node, &offset);
-    if (!g || !g->words_count)
-        return;
-    enum baton_word_kind kind = kind_of(g, offset);
-    if (!(allowed[kind] >> who & 1))
-        sim_misuse(s, "%s of the word at %u+0x%" PRIx64 ", which is declared %s", writers[who],
-                   node, g->base + offset, kinds[kind]);
+    const struct baton_node *n = s->cluster->local[node];
+    if (s->unit_words[node] == word)
+        sim_misuse(s,
+                   "%s of a word of node %u between the read and the write of a NIC's "
+                   "read-modify-write of it: one of them is lost",
+                   writers[who], node);
+    for (unsigned i = 1; i < BATON_SEGMENTS_MAX && n->segments[i].base; i++) {
+        const struct baton_segment *g = &n->segments[i];
+        uint64_t offset = (uint64_t)(uintptr_t)word - (uint64_t)(uintptr_t)g->memory;
+        const uint8_t *kinds = offset < g->bytes ? baton_local_segment_notes(g, 0) : NULL;
+        if (kinds && forbidden[kinds[offset / 8]] >> who & 1)
+            sim_misuse(s, "%s of the word at %u+0x%" PRIx64 ", which is declared %s", writers[who],
+                       node, g->base + offset, kind_names[kinds[offset / 8]]);
+    }
 }

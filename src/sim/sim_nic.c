@@ -253,7 +253,7 @@ static void move_extra(struct sim *s, struct sim_qp *q, unsigned at, enum baton_
             sim_write(s, &(put ? remote : local)[i], p->extra[i]);
 }
 
-static unsigned drop_front(struct sim *s, struct sim_qp *q)
+static void drop_front(struct sim *s, struct sim_qp *q)
 {
     unsigned n = 0;
     while (n < q->nic.n) {
@@ -264,7 +264,8 @@ static unsigned drop_front(struct sim *s, struct sim_qp *q)
         n++;
     }
     if (!n)
-        return 0;
+        return;
+    q->dropped += n;
     unsigned rest = q->nic.n - n;
     memmove(q->entries, q->entries + n, rest * sizeof(*q->entries));
     memmove(q->flags, q->flags + n, rest * sizeof(*q->flags));
@@ -273,7 +274,6 @@ static unsigned drop_front(struct sim *s, struct sim_qp *q)
     q->nic.n = rest;
     if (!rest)
         now_idle(s, q);
-    return n;
 }
 
 static void tell(struct sim *s, struct sim_ep *e, const struct baton_op *op, int rc, bool wrote,
@@ -303,7 +303,7 @@ static void piece_done(struct sim *s, struct sim_qp *q, unsigned at)
     }
 }
 
-unsigned sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step)
+void sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step)
 {
     const struct baton_nic_memory memory = {memory_load, memory_store, s};
     const struct baton_nic_entry *n = &q->entries[at];
@@ -315,7 +315,7 @@ unsigned sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_
     if (step == BATON_NIC_COMMIT) {
         if (rmw)
             s->unit_words[q->node] = NULL;
-        sim_misuse_write(s, remote, rmw ? SIM_WRITER_NIC_RMW : SIM_WRITER_PUT);
+        sim_misuse_write(s, q->node, remote, rmw ? SIM_WRITER_NIC_RMW : SIM_WRITER_PUT);
     }
     baton_nic_apply(&q->nic, at, step, &memory);
     if (p->extra)
@@ -332,7 +332,7 @@ unsigned sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_
                                    : BATON_NIC_LAND;
     if (n->kind != BATON_NIC_FENCE && step == last)
         piece_done(s, q, at);
-    return drop_front(s, q);
+    drop_front(s, q);
 }
 
 void sim_qp_fail(struct sim *s, struct sim_qp *q, unsigned at, int rc, const char *text)
@@ -365,6 +365,7 @@ void sim_qp_fail(struct sim *s, struct sim_qp *q, unsigned at, int rc, const cha
             *q->nic.unit = 0;
             s->unit_words[q->node] = NULL;
         }
+    q->dropped += q->nic.n;
     q->nic.n = 0;
     now_idle(s, q);
     for (unsigned i = 0; i < n; i++)
@@ -379,7 +380,9 @@ void sim_drain(struct sim *s)
             for (int step = 0; step < BATON_NIC_STEPS; step++)
                 while (step != BATON_NIC_POLL && at < q->nic.n &&
                        sim_nic_ready(s, q, at, step, NULL)) {
-                    unsigned dropped = sim_nic_apply(s, q, at, step);
+                    uint64_t before = q->dropped;
+                    sim_nic_apply(s, q, at, step);
+                    unsigned dropped = (unsigned)(q->dropped - before);
                     at -= dropped < at ? dropped : at;
                 }
         if (s->busy_n && s->busy[0] == q && s->busy_n > 1) {

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Settings in one string. */
+#include "base/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static const char *next_setting(const char *p)
+{
+    p += strcspn(p, ",");
+    return *p ? p + 1 : p;
+}
+
+bool baton_option(const char *options, const char *name, char *out, size_t bytes)
+{
+    size_t n = strlen(name);
+    for (const char *p = options ? options : ""; *p; p = next_setting(p))
+        if (!strncmp(p, name, n) && p[n] == '=') {
+            p += n + 1;
+            snprintf(out, bytes, "%.*s", (int)strcspn(p, ","), p);
+            return true;
+        }
+    return false;
+}
+
+int baton_options_check(const char *options, const char *const *known)
+{
+    for (const char *p = options ? options : ""; *p; p = next_setting(p)) {
+        size_t n = strcspn(p, "=,");
+        const char *const *k = known;
+        while (*k && (strlen(*k) != n || strncmp(p, *k, n)))
+            k++;
+        if (*k && p[n] == '=')
+            continue;
+        char all[160] = "";
+        for (k = known; *k; k++) {
+            strncat(all, " ", sizeof(all) - strlen(all) - 1);
+            strncat(all, *k, sizeof(all) - strlen(all) - 1);
+        }
+        return baton_fail(-EINVAL, "no setting \"%.*s\"; name=value with one of:%s", (int)n, p,
+                          all);
+    }
+    return 0;
+}

@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The timed driver: everything takes the time that a profile gives it, and happens in that order. It chooses
+ * times only; whether a step may happen is the machine's word (model/nic.h): one that comes too early waits
+ * for what blocks it.
+ *
+ * How an operation travels, for a chain that is rung at t:
+ *
+ *     leaves the sender    after its work there, not before its queue pair and its NIC are free
+ *     arrives              one way later, in the order of its queue pair; then the target NIC must be free
+ *     put                  starts its write on arrival, is visible pcie_write later, is acknowledged one way
+ *                          after its arrival
+ *     get                  reads pcie_read after its arrival, lands one way and a pcie_write later
+ *     rcas, rfaa           as a get; the atomic unit of the target is busy from its read to its write
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "sim/profile.h"
+#include "sim/sim.h"
+#include "sim/wheel.h"
+
+enum { EVENT_RESUME, EVENT_FLUSH, EVENT_STEP, EVENT_TIMEOUT };
+
+#define CACHE_LINES 32u /* that a thread remembers to have */
+
+/* A line that was written, and how often: a thread has it if it has seen the last write. */
+struct line {
+    uint64_t key; /* address / 64; 0: empty */
+    uint32_t version, writer;
+};
+
+struct timed_thread {
+    uint32_t generation; /* of its state: events of older ones are void */
+    bool flushing;
+    struct {
+        uint64_t key;
+        uint32_t version;
+    } cache[CACHE_LINES];
+};
+
+/* A step that came too early: tried again when something has happened. */
+struct timed_late {
+    uint64_t entry; /* absolute number */
+    enum baton_nic_step step;
+};
+
+struct timed_qp {
+    uint64_t free_at, arrival, atomic_at, ack;
+    struct timed_late late[SIM_QP_MAX * 2];
+    unsigned late_n;
+    bool waits_for_unit;
+    struct sim_qp *next_for_unit;
+};
+
+struct timed_node {
+    uint64_t tx_free, rx_free;
+    struct sim_qp *unit_first, **unit_last; /* queue pairs that wait for the atomic unit */
+};
+
+struct timed {
+    struct baton_profile p;
+    struct baton_wheel *wheel;
+    struct timed_node *nodes;
+    struct line *lines;
+    size_t lines_mask, lines_n;
+    bool failed; /* no memory for an event */
+};
+
+static struct timed *timed_of(struct sim *s)
+{
+    return s->driver_state;
+}
+
+static void event(struct sim *s, uint64_t time, uint32_t kind, void *what, uint64_t detail,
+                  uint32_t aux)
+{
+    struct timed *d = timed_of(s);
+    struct baton_event *e = baton_wheel_put(d->wheel, time);
+    if (!e) {
+        d->failed = true;
+        return;
+    }
+    e->kind = kind;
+    e->what = what;
+    e->detail = detail;
+    e->aux = aux;
+}
+
+/* ---- Cache lines */
+
+static struct line *line_of(struct timed *d, uint64_t key)
+{
+    size_t i = (key * 0x9e3779b97f4a7c15u >> 20) & d->lines_mask;
+    while (d->lines[i].key && d->lines[i].key != key)
+        i = (i + 1) & d->lines_mask;
+    return &d->lines[i];
+}
+
+static void grow_lines(struct timed *d)
+{
+    size_t old = d->lines_mask + 1;
+    struct line *was = d->lines, *more = calloc(2 * old, sizeof(*more));
+    if (!more) {
+        d->failed = true;
+        return;
+    }
+    d->lines = more;
+    d->lines_mask = 2 * old - 1;
+    for (size_t i = 0; i < old; i++)
+        if (was[i].key)
+            *line_of(d, was[i].key) = was[i];
+    free(was);
+}
+
+/* Somebody wrote the line; the thread, if it is one, has it now. */
+static void line_written(struct timed *d, const void *word, struct sim_thread *t)
+{
+    uint64_t key = (uint64_t)(uintptr_t)word / 64;
+    struct line *l = line_of(d, key);
+    if (!l->key) {
+        if (d->lines_n > d->lines_mask / 2) {
+            grow_lines(d);
+            l = line_of(d, key);
+        }
+        l->key = key;
+        d->lines_n++;
+    }
+    l->version++;
+    if (t) {
+        struct timed_thread *tt = t->driver;
+        tt->cache[key % CACHE_LINES].key = key;
+        tt->cache[key % CACHE_LINES].version = l->version;
+    }
+}
+
+/* What an access by this thread costs; afterwards it has the line. */
+static uint64_t line_cost(struct timed *d, const void *word, struct sim_thread *t)
+{
+    struct timed_thread *tt = t->driver;
+    uint64_t key = (uint64_t)(uintptr_t)word / 64;
+    uint32_t version = line_of(d, key)->version;
+    if (tt->cache[key % CACHE_LINES].key == key && tt->cache[key % CACHE_LINES].version == version)
+        return d->p.cpu_hit;
+    tt->cache[key % CACHE_LINES].key = key;
+    tt->cache[key % CACHE_LINES].version = version;
+    return d->p.cpu_miss;
+}
+
+/* ---- Threads */
+
+static uint64_t act_cost(struct sim *s, struct sim_thread *t)
+{
+    struct timed *d = timed_of(s);
+    switch (t->next.act) {
+    case SIM_ACT_LOAD:
+        return line_cost(d, t->next.word, t);
+    case SIM_ACT_RMW: {
+        uint64_t cost = line_cost(d, t->next.word, t) + d->p.cpu_rmw;
+        line_written(d, t->next.word, t);
+        return cost;
+    }
+    case SIM_ACT_STORE:
+        return d->p.cpu_hit;
+    case SIM_ACT_FENCE:
+        return d->p.cpu_fence;
+    case SIM_ACT_RING:
+        return d->p.doorbell;
+    default:
+        return 0;
+    }
+}
+
+/* What a thread that was blocked needs until it runs again. */
+static uint64_t wake_cost(struct sim *s, struct sim_thread *t)
+{
+    struct timed *d = timed_of(s);
+    if (!t->blocked)
+        return 0;
+    return t->conds_n ? d->p.wake + d->p.cpu_miss : d->p.poll_cq;
+}
+
+static bool timed_at_once(struct sim *s, struct sim_thread *t)
+{
+    uint64_t then = s->now + act_cost(s, t);
+    if (baton_wheel_next(timed_of(s)->wheel) <= then) {
+        struct timed_thread *tt = t->driver;
+        event(s, then, EVENT_RESUME, t, ++tt->generation, 0);
+        return false;
+    }
+    s->now = then;
+    return true;
+}
+
+static void timed_ready(struct sim *s, struct sim_thread *t)
+{
+    struct timed_thread *tt = t->driver;
+    if (s->current == t && t->next.act != SIM_ACT_AWAKE)
+        return; /* at_once has made the event */
+    uint64_t cost =
+        t->next.act == SIM_ACT_AWAKE ? (t->until <= s->now ? 0 : wake_cost(s, t)) : act_cost(s, t);
+    event(s, s->now + cost, EVENT_RESUME, t, ++tt->generation, 0);
+}
+
+static void timed_buffered(struct sim *s, struct sim_thread *t)
+{
+    struct timed_thread *tt = t->driver;
+    if (tt->flushing)
+        return;
+    tt->flushing = true;
+    event(s, s->now + timed_of(s)->p.store_drain, EVENT_FLUSH, t, 0, 0);
+}
+
+static void flush(struct sim *s, struct sim_thread *t)
+{
+    struct timed *d = timed_of(s);
+    struct timed_thread *tt = t->driver;
+    if (!sim_can_flush(s, t)) {
+        /* The queue pair is full: the doorbell has to wait. */
+        event(s, s->now + d->p.qp_gap, EVENT_FLUSH, t, 0, 0);
+        return;
+    }
+    const uint64_t *word = t->buffer[t->buffer_first].word;
+    uint64_t cost = word ? line_cost(d, word, t) : 0;
+    sim_flush(s, t);
+    if (word)
+        line_written(d, word, t);
+    tt->flushing = t->buffer_n > 0;
+    if (tt->flushing)
+        event(s, s->now + (cost > d->p.cpu_hit ? cost : 0), EVENT_FLUSH, t, 0, 0);
+}
+
+static int timed_relax(struct sim *s, struct sim_thread *t, struct baton_wait *wait)
+{
+    struct timed *d = timed_of(s);
+    uint64_t now = s->now, pause = d->p.repoll;
+    int over = sim_wait_over(s, t, wait);
+    if (over)
+        return over;
+    /* Who has others before it polls less often: half a hand-over each, up to 8 us. */
+    if (wait->ahead > 1) {
+        uint64_t more = (uint64_t)(wait->ahead - 1) * d->p.wire;
+        pause += more < 8000 ? more : 8000;
+    }
+    wait->turns++;
+    t->wait = wait;
+    sim_block(s, t->blocked, SIM_DELAY, now + pause);
+    return 0;
+}
+
+static unsigned timed_choose(struct sim *s, unsigned n)
+{
+    return (unsigned)baton_random_below(&s->random, n);
+}
+
+static uint64_t timed_now(struct sim *s)
+{
+    return s->now;
+}
+
+/* ---- Operations */
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t one_way(struct sim *s, const struct sim_qp *q)
+{
+    const struct baton_profile *p = &timed_of(s)->p;
+    uint64_t way = q->ep->epx->pub.node == q->node ? p->loopback : p->wire;
+    return way + (p->jitter ? baton_random_below(&s->random, p->jitter + 1) : 0);
+}
+
+static struct timed_qp *tq_of(struct sim *s, struct sim_qp *q)
+{
+    if (!q->driver && !(q->driver = calloc(1, sizeof(struct timed_qp))))
+        timed_of(s)->failed = true;
+    return q->driver;
+}
+
+static void timed_posted(struct sim *s, struct sim_qp *q, unsigned at)
+{
+    struct timed *d = timed_of(s);
+    struct timed_qp *tq = tq_of(s, q);
+    if (!tq)
+        return;
+    struct timed_node *from = &d->nodes[q->ep->epx->pub.node], *to = &d->nodes[q->node];
+    for (; at < q->nic.n; at++) {
+        const struct sim_part *part = &q->parts[at];
+        const struct baton_nic_entry *n = &q->entries[at];
+        uint64_t entry = q->dropped + at;
+        if (n->kind == BATON_NIC_FENCE) {
+            event(s, tq->arrival, EVENT_STEP, q, entry, BATON_NIC_LEAVE);
+            continue;
+        }
+        if (part->first) {
+            uint64_t bytes = part->op.kind == BATON_OP_GET ? 16 : part->op.bytes;
+            uint64_t out = later(s->now + d->p.nic_tx, later(tq->free_at, from->tx_free));
+            tq->free_at = out + d->p.qp_gap;
+            from->tx_free = out + d->p.nic_gap + bytes * 1000 / d->p.bytes_per_us;
+            uint64_t in = later(later(out + one_way(s, q), tq->arrival), to->rx_free) + d->p.nic_rx;
+            to->rx_free = in - d->p.nic_rx + d->p.rx_gap;
+            tq->arrival = in;
+        }
+        if (n->kind == BATON_NIC_PUT) {
+            /* A source in memory is read when the operation leaves; an inline one has been. */
+            if (!n->constant)
+                event(s, later(s->now, tq->free_at - d->p.qp_gap), EVENT_STEP, q, entry,
+                      BATON_NIC_READ);
+            else
+                event(s, tq->arrival, EVENT_STEP, q, entry, BATON_NIC_READ);
+            continue;
+        }
+        uint64_t read = tq->arrival + d->p.pcie_read;
+        if (n->kind != BATON_NIC_GET) {
+            read = later(read, tq->atomic_at);
+            tq->atomic_at = read + d->p.atomic_qp_gap;
+        }
+        event(s, read, EVENT_STEP, q, entry, BATON_NIC_READ);
+    }
+}
+
+/* What follows a step of an entry, and when. */
+static void schedule_next(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton_nic_kind kind,
+                          enum baton_nic_step step, bool wrote)
+{
+    struct timed *d = timed_of(s);
+    struct timed_qp *tq = q->driver;
+    if (kind == BATON_NIC_PUT) {
+        if (step == BATON_NIC_READ)
+            event(s, later(s->now, tq->arrival), EVENT_STEP, q, entry, BATON_NIC_START);
+        if (step == BATON_NIC_START) {
+            event(s, s->now + d->p.pcie_write, EVENT_STEP, q, entry, BATON_NIC_COMMIT);
+            tq->ack = later(tq->ack, s->now + one_way(s, q) + d->p.nic_rx + d->p.pcie_write);
+            event(s, tq->ack, EVENT_STEP, q, entry, BATON_NIC_LEAVE);
+        }
+        return;
+    }
+    if (step == BATON_NIC_READ) {
+        if (wrote)
+            event(s, s->now, EVENT_STEP, q, entry, BATON_NIC_START);
+        tq->ack = later(tq->ack, s->now + one_way(s, q) + d->p.nic_rx + d->p.pcie_write);
+        event(s, tq->ack, EVENT_STEP, q, entry, BATON_NIC_LEAVE);
+    }
+    if (step == BATON_NIC_START)
+        event(s, s->now + d->p.atomic_gap, EVENT_STEP, q, entry, BATON_NIC_COMMIT);
+    if (step == BATON_NIC_LEAVE)
+        event(s, s->now, EVENT_STEP, q, entry, BATON_NIC_LAND);
+}
+
+static void wait_for_unit(struct sim *s, struct sim_qp *q)
+{
+    struct timed_node *n = &timed_of(s)->nodes[q->node];
+    struct timed_qp *tq = q->driver;
+    if (tq->waits_for_unit)
+        return;
+    tq->waits_for_unit = true;
+    tq->next_for_unit = NULL;
+    if (!n->unit_first)
+        n->unit_last = &n->unit_first;
+    *n->unit_last = q;
+    n->unit_last = &tq->next_for_unit;
+}
+
+/* True if the step was taken; else it is late and will be tried again. */
+static bool try_step(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton_nic_step step)
+{
+    struct timed *d = timed_of(s);
+    struct baton_nic_blocker why = {.by = BATON_NIC_BY_STEP};
+    unsigned at = (unsigned)(entry - q->dropped);
+    if (!sim_nic_ready(s, q, at, step, &why)) {
+        if (why.by == BATON_NIC_BY_UNIT)
+            wait_for_unit(s, q);
+        return false;
+    }
+    enum baton_nic_kind kind = q->entries[at].kind;
+    const void *remote = (const void *)(uintptr_t)q->entries[at].remote;
+    if (step == BATON_NIC_COMMIT)
+        line_written(d, remote, NULL);
+    if (step == BATON_NIC_LAND)
+        line_written(d, (const void *)(uintptr_t)q->entries[at].local, NULL);
+    sim_nic_apply(s, q, at, step);
+    bool wrote = entry >= q->dropped && q->parts[entry - q->dropped].wrote;
+    schedule_next(s, q, entry, kind, step, wrote);
+    if (step == BATON_NIC_COMMIT && (kind == BATON_NIC_RCAS || kind == BATON_NIC_RFAA)) {
+        struct timed_node *n = &d->nodes[q->node];
+        struct sim_qp *next = n->unit_first;
+        if (next) {
+            struct timed_qp *ntq = next->driver;
+            n->unit_first = ntq->next_for_unit;
+            ntq->waits_for_unit = false;
+            event(s, s->now, EVENT_STEP, next, UINT64_MAX, 0);
+        }
+    }
+    return true;
+}
+
+static void retry_late(struct sim *s, struct sim_qp *q)
+{
+    struct timed_qp *tq = q->driver;
+    bool again = true;
+    while (again) {
+        again = false;
+        for (unsigned i = 0; i < tq->late_n; i++) {
+            struct timed_late l = tq->late[i];
+            if (l.entry < q->dropped || l.entry - q->dropped >= q->nic.n) {
+                tq->late[i--] = tq->late[--tq->late_n];
+                continue;
+            }
+            if (!try_step(s, q, l.entry, l.step))
+                continue;
+            memmove(&tq->late[i], &tq->late[i + 1], (tq->late_n - i - 1) * sizeof(l));
+            tq->late_n--;
+            again = true;
+            break;
+        }
+    }
+}
+
+static void step_event(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton_nic_step step)
+{
+    struct timed_qp *tq = q->driver;
+    if (entry != UINT64_MAX) {
+        if (entry < q->dropped || entry - q->dropped >= q->nic.n)
+            return; /* ended by an error */
+        if (!try_step(s, q, entry, step)) {
+            if (tq->late_n < SIM_QP_MAX * 2)
+                tq->late[tq->late_n++] = (struct timed_late){entry, step};
+            return;
+        }
+    }
+    if (tq->late_n)
+        retry_late(s, q);
+}
+
+/* ---- Running */
+
+static void timeouts(struct sim *s, struct sim_thread *t)
+{
+    struct timed_thread *tt = t->driver;
+    if (t->until != UINT64_MAX && t->state != SIM_WORK)
+        event(s, t->until, EVENT_TIMEOUT, t, tt->generation, 0);
+}
+
+static void resume(struct sim *s, struct sim_thread *t)
+{
+    if (!sim_runnable(s, t)) {
+        /* What it waited for held and holds no more. */
+        sim_rewatch(s, t);
+        return;
+    }
+    sim_resume(s, t);
+    if (t->state >= SIM_CONDS && t->state <= SIM_DELAY)
+        timeouts(s, t);
+}
+
+static int timed_run(struct sim *s)
+{
+    struct timed *d = timed_of(s);
+    struct timed_thread *threads = calloc(s->threads_n + 1, sizeof(*threads));
+    if (!threads)
+        return -ENOMEM;
+    for (size_t i = 0; i < s->threads_n; i++) {
+        s->threads[i]->driver = &threads[i];
+        s->threads[i]->next.act = SIM_ACT_BEGIN;
+        event(s, s->now, EVENT_RESUME, s->threads[i], ++threads[i].generation, 0);
+    }
+    while ((s->alive || s->busy_n) && !d->failed) {
+        struct baton_event *e = baton_wheel_take(d->wheel);
+        if (!e) {
+            if (s->hopeless)
+                break;
+            s->hopeless = true;
+            for (size_t i = 0; i < s->threads_n; i++)
+                sim_try_wake(s, s->threads[i]);
+            continue;
+        }
+        if (e->time > s->now)
+            s->now = e->time;
+        struct sim_thread *t = e->what;
+        struct timed_thread *tt = e->kind == EVENT_STEP ? NULL : t->driver;
+        switch (e->kind) {
+        case EVENT_RESUME:
+            if (e->detail == tt->generation && t->state == SIM_READY)
+                resume(s, t);
+            break;
+        case EVENT_FLUSH:
+            flush(s, t);
+            break;
+        case EVENT_TIMEOUT:
+            if (e->detail == tt->generation)
+                sim_try_wake(s, t);
+            break;
+        case EVENT_STEP:
+            step_event(s, e->what, e->detail, e->aux);
+            break;
+        }
+    }
+    while (baton_wheel_take(d->wheel)) {
+    }
+    free(threads);
+    return d->failed ? baton_fail(-ENOMEM, "no memory for the events of the simulation") : 0;
+}
+
+static int timed_open(struct sim *s, const char *options)
+{
+    struct timed *d = calloc(1, sizeof(*d));
+    char profile[256] = "cx6";
+    if (!d)
+        return -ENOMEM;
+    baton_option(options, "profile", profile, sizeof(profile));
+    int rc = baton_profile_load(profile, &d->p);
+    d->wheel = baton_wheel_create();
+    d->nodes = calloc(s->cluster->nodes, sizeof(*d->nodes));
+    d->lines_mask = 4095;
+    d->lines = calloc(d->lines_mask + 1, sizeof(*d->lines));
+    if (!rc && (!d->wheel || !d->nodes || !d->lines))
+        rc = -ENOMEM;
+    s->driver_state = d;
+    if (rc) {
+        if (d->wheel)
+            baton_wheel_destroy(d->wheel);
+        free(d->nodes);
+        free(d->lines);
+        free(d);
+        return rc;
+    }
+    s->cluster->caps.masked = d->p.masked != 0;
+    return 0;
+}
+
+static void timed_close(struct sim *s)
+{
+    struct timed *d = timed_of(s);
+    baton_wheel_destroy(d->wheel);
+    free(d->nodes);
+    free(d->lines);
+    free(d);
+}
+
+const struct sim_driver sim_driver_timed = {
+    .name = "timed",
+    .open = timed_open,
+    .close = timed_close,
+    .run = timed_run,
+    .now = timed_now,
+    .at_once = timed_at_once,
+    .ready = timed_ready,
+    .buffered = timed_buffered,
+    .posted = timed_posted,
+    .relax = timed_relax,
+    .choose = timed_choose,
+};
