@@ -15,7 +15,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +74,7 @@ struct state {
     struct check *check;
     size_t n_checks, n_tests;
 
-    atomic_size_t next;
+    size_t next; /* check to take; with everything that tells of progress, under the mutex */
     pthread_mutex_t mutex;
     pthread_cond_t done;
 };
@@ -591,16 +590,17 @@ static void run_check(struct check *c)
 static void *work(void *arg)
 {
     struct state *s = arg;
-    for (;;) {
-        size_t i = atomic_fetch_add(&s->next, 1);
-        if (i >= s->n_checks)
-            return NULL;
+    pthread_mutex_lock(&s->mutex);
+    while (s->next < s->n_checks) {
+        size_t i = s->next++;
+        pthread_mutex_unlock(&s->mutex);
         run_check(&s->check[i]);
         pthread_mutex_lock(&s->mutex);
         s->check[i].finished = true;
         pthread_cond_signal(&s->done);
-        pthread_mutex_unlock(&s->mutex);
     }
+    pthread_mutex_unlock(&s->mutex);
+    return NULL;
 }
 
 /* A line on a terminal that is written over; nothing elsewhere. */

@@ -164,7 +164,7 @@ static void report(const char *what, const struct tally *t)
 
 int main(int argc, char **argv)
 {
-    uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000;
+    uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 500;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     struct tally fixed = {0}, tso = {0}, wait = {0}, impl = {0};
     printf("seed %" PRIu64 "\n", seed);

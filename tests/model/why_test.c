@@ -45,6 +45,7 @@ static void check(const struct baton_program *p, enum baton_model model, bool ne
 
     char *text, *picture;
     size_t size;
+    bool unanswered = false; /* a poll never returns: then there is no cycle, in words or in red */
     FILE *to = open_memstream(&text, &size);
     int rc = to ? baton_why(p, model, NULL, negate, to) : -1;
     fclose(to);
@@ -54,8 +55,9 @@ static void check(const struct baton_program *p, enum baton_model model, bool ne
         fail(p, model, "explains what is possible");
     if (!possible) {
         unsigned stories = count_words(text, "  Suppose that\n") + count_words(text, "- if ") / 2;
+        unanswered = strstr(text, "a poll has no operation to answer it");
         if (count_words(text, ", a contradiction\n") < stories ||
-            (!stories && !strstr(text, "No way")))
+            (!stories && !unanswered && !strstr(text, "No way")))
             fail(p, model, "a story does not end in a contradiction");
     }
     free(text);
@@ -64,7 +66,7 @@ static void check(const struct baton_program *p, enum baton_model model, bool ne
     rc = to ? baton_dot(p, model, NULL, negate, to) : -1;
     fclose(to);
     if (rc >= 0 ? rc != possible || !strstr(picture, "digraph") ||
-                      !strstr(picture, "color=red") != possible
+                      !strstr(picture, "color=red") != (possible || unanswered)
                 : possible || *picture)
         fail(p, model, "the picture is not of this");
     free(picture);
