@@ -230,10 +230,16 @@ static void state_mark(struct baton_ep *ep, baton_gptr state, uint64_t healthy)
         (void)baton_ep_close(other);
 }
 
-static bool peer_lost(struct baton_ep *ep, unsigned node)
+/* Whether something is on its way to that node of which nobody knows that it has arrived. */
+static inline bool peer_owes(const struct baton_ep *ep, unsigned node)
 {
     const struct baton_ep_peer *peer = &ep->peers[node];
-    return baton_epx(ep)->peers[node].broken && peer->written > peer->settled;
+    return peer->written > peer->settled;
+}
+
+static bool peer_lost(struct baton_ep *ep, unsigned node)
+{
+    return peer_owes(ep, node) && baton_epx(ep)->peers[node].broken;
 }
 
 /*
@@ -790,11 +796,11 @@ static inline int acquire_by(acquire_fn acquire, const struct baton_lock *lock, 
                              struct baton_waiter *waiter, uint64_t deadline_ns)
 {
     struct baton_wait wait;
-    if (__builtin_expect(waiter->line || waiter->committed || ep->node != lock->node ||
-                             baton_gptr_node(waiter->self) != lock->node,
+    if (__builtin_expect((waiter->line | waiter->committed | (ep->node ^ lock->node) |
+                          (baton_gptr_node(waiter->self) ^ lock->node)) != 0,
                          0))
         return acquire_misused(lock, ep, waiter);
-    if (__builtin_expect(release_lost(ep, waiter), 0))
+    if (__builtin_expect(waiter->released != 0, 0) && release_lost(ep, waiter))
         release_mark(ep, waiter);
 
     uint64_t head = baton_load(ep, &lock->table->head);
@@ -857,9 +863,13 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
         return baton_fail(-EOWNERDEAD, "the lock table was repaired while the lock was held");
     }
 
-    waiter->released = group->state;
     waiter->handed = 0;
     int rc = lock->ops->release(lock, ep, waiter);
+    if (__builtin_expect(!rc && !waiter->handed && !peer_owes(ep, lock->host), 1)) {
+        waiter->released = BATON_NULL;
+        return 0;
+    }
+    waiter->released = group->state;
     if (__builtin_expect(rc || release_lost(ep, waiter), 0)) {
         distrust(ep, lock->table);
         release_mark(ep, waiter);
