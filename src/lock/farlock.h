@@ -35,8 +35,10 @@
  * Costs (waited round trips, acquire + release; remote operations): remote, uncontended 3 + 1, 9
  * (8 where a put lands in order); with farlock.chain=off, as published, every operation is waited for:
  * 7 + 2 (6 + 2). Contended: + 1 per lost race for the tail, + 1 to link, + polls of the head for its
- * ticket and its turn, the only ones that poll; - 1 in release if the successor is known. Local: no
- * remote operation at all; 3 read-modify-writes or full fences and one more to leave.
+ * ticket and its turn, the only ones that poll; - 1 in release if the successor is known, + 1 towards him
+ * if he is linked but has not found out yet that he may go on. A group's members but the last pay one
+ * round trip in release if the section left anything on its way. Local: no remote operation at all; 3
+ * read-modify-writes or full fences and one more to leave.
  * Fair: first come, first served by tickets: the doorway ends with the ticket and may be long, because
  * a thread deep in its queue has none yet. farlock-g: the same between groups; a group is at most
  * farlock-g.group_local (5), .group_remote (1) neighbours of one class that were linked already. More

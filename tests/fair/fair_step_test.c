@@ -4,11 +4,13 @@
  * alone), in chain order and in swap mode, with their parameters at the ends of their ranges, also
  * starting just below the places where fields of their words wrap. crowd.h says what is checked.
  *
- * fair_step_test [SEEDS [FIRST]]: so many schedules for each of the combinations.
+ * fair_step_test [SEEDS [FIRST]]: so many schedules for each of the combinations. With BATON_SOAK_SECONDS
+ * set, seeds that depend on the clock, until that time is over.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "crowd.h"
 
@@ -41,12 +43,10 @@ static const uint64_t presets[] = {0,
                                    (ONE << 47) - 3,
                                    (ONE << 58) - (ONE << 47)};
 
-int main(int argc, char **argv)
-{
-    const uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 0) : 24;
-    const uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
-    unsigned bad = 0;
+static unsigned bad;
 
+static void run_seeds(uint64_t first, uint64_t seeds)
+{
     for (unsigned v = 0; v < sizeof(variants) / sizeof(variants[0]); v++) {
         uint64_t runs = 0, entries = 0, contended = 0;
         for (unsigned s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
@@ -76,6 +76,23 @@ int main(int argc, char **argv)
                variants[v].setting[1] ? variants[v].setting[1] : "", runs, entries,
                (double)contended / (double)entries);
     }
-    printf("seeds %" PRIu64 " from %" PRIu64 ", %u runs failed\n", seeds, first, bad);
+    printf("seeds %" PRIu64 " from %" PRIu64 ", %u runs failed so far\n", seeds, first, bad);
+}
+
+int main(int argc, char **argv)
+{
+    const char *soak = getenv("BATON_SOAK_SECONDS");
+    uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 0) : 24;
+    uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+    if (!soak) {
+        run_seeds(first, seeds);
+        return bad != 0;
+    }
+    time_t begin = time(NULL);
+    first = (uint64_t)begin << 20;
+    do {
+        run_seeds(first, 200);
+        first += 200;
+    } while (!bad && time(NULL) - begin < strtoll(soak, NULL, 0));
     return bad != 0;
 }
