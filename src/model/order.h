@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BATON_ORDER_MAX 512 /* the most parts that one order holds */
+#define BATON_ORDER_MAX 256 /* the most parts that one order holds */
 
 struct baton_order {
     unsigned count, words; /* parts; 64-bit words in a row */
