@@ -365,6 +365,19 @@ static void wait_for_unit(struct sim *s, struct sim_qp *q)
     n->unit_last = &tq->next_for_unit;
 }
 
+/* The atomic unit of the node is free: the first queue pair that waits for it tries again. */
+static void offer_unit(struct sim *s, unsigned node)
+{
+    struct timed_node *n = &timed_of(s)->nodes[node];
+    struct sim_qp *next = n->unit_first;
+    if (!next || s->units[node])
+        return;
+    struct timed_qp *tq = next->driver;
+    n->unit_first = tq->next_for_unit;
+    tq->waits_for_unit = false;
+    event(s, s->now, EVENT_STEP, next, UINT64_MAX, 0);
+}
+
 /* True if the step was taken; else it is late and will be tried again. */
 static bool try_step(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton_nic_step step)
 {
@@ -385,16 +398,8 @@ static bool try_step(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton
     sim_nic_apply(s, q, at, step);
     bool wrote = entry >= q->dropped && q->parts[entry - q->dropped].wrote;
     schedule_next(s, q, entry, kind, step, wrote);
-    if (step == BATON_NIC_COMMIT && (kind == BATON_NIC_RCAS || kind == BATON_NIC_RFAA)) {
-        struct timed_node *n = &d->nodes[q->node];
-        struct sim_qp *next = n->unit_first;
-        if (next) {
-            struct timed_qp *ntq = next->driver;
-            n->unit_first = ntq->next_for_unit;
-            ntq->waits_for_unit = false;
-            event(s, s->now, EVENT_STEP, next, UINT64_MAX, 0);
-        }
-    }
+    if (step == BATON_NIC_COMMIT && (kind == BATON_NIC_RCAS || kind == BATON_NIC_RFAA))
+        offer_unit(s, q->node);
     return true;
 }
 
@@ -434,6 +439,8 @@ static void step_event(struct sim *s, struct sim_qp *q, uint64_t entry, enum bat
     }
     if (tq->late_n)
         retry_late(s, q);
+    if (entry == UINT64_MAX)
+        offer_unit(s, q->node); /* a failed rcas did not take it */
 }
 
 /* ---- Running */
