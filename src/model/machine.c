@@ -374,13 +374,28 @@ static bool gfence_ready(const struct baton_machine *m, int64_t *state, unsigned
     return true;
 }
 
-static bool await_ready(const struct baton_machine *m, const int64_t *state, unsigned t,
-                        const struct baton_op *op, struct baton_machine_blocker *why)
+/* The newest own store to the location that is still buffered, else memory. */
+static int64_t load(const struct baton_machine *m, const int64_t *state, unsigned t, unsigned i,
+                    int loc)
 {
+    for (unsigned k = m->op[t][i].buffered; k > drained_of(m, state, t); k--) {
+        unsigned j = m->buffered[t][k - 1];
+        const struct baton_op *op = &m->program->thread[t].op[j];
+        if (op->kind == BATON_OP_STORE && op->loc == loc)
+            return state[m->op[t][j].buffer];
+    }
+    return state[loc];
+}
+
+/* Each round of the loop would load the words, own buffered stores included. */
+static bool await_ready(const struct baton_machine *m, const int64_t *state, unsigned t, unsigned i,
+                        struct baton_machine_blocker *why)
+{
+    const struct baton_op *op = &m->program->thread[t].op[i];
     const struct baton_loc_set *set = &m->program->set[op->set];
     int64_t value = baton_machine_eval(m, state, t, &op->a);
     for (unsigned k = 0; k < set->n; k++)
-        if (state[m->program->member[set->first + k]] == value)
+        if (load(m, state, t, i, (int)m->program->member[set->first + k]) == value)
             return true;
     if (why)
         *why = (struct baton_machine_blocker){
@@ -408,7 +423,7 @@ static bool exec_ready(const struct baton_machine *m, int64_t *state, unsigned t
         return baton_machine_eval(m, state, t, &op->a) == baton_machine_eval(m, state, t, &op->b) ||
                blocked_for_ever(why);
     case BATON_OP_AWAIT:
-        return await_ready(m, state, t, op, why);
+        return await_ready(m, state, t, i, why);
     case BATON_OP_POLL: {
         if (m->op[t][i].entry == NONE)
             return blocked_for_ever(why);
@@ -464,19 +479,6 @@ bool baton_machine_ready(const struct baton_machine *m, int64_t *state, unsigned
         return nic_ready(m, state, s, why);
     }
     return false;
-}
-
-/* The newest own store to the location that is still buffered, else memory. */
-static int64_t load(const struct baton_machine *m, const int64_t *state, unsigned t, unsigned i,
-                    int loc)
-{
-    for (unsigned k = m->op[t][i].buffered; k > drained_of(m, state, t); k--) {
-        unsigned j = m->buffered[t][k - 1];
-        const struct baton_op *op = &m->program->thread[t].op[j];
-        if (op->kind == BATON_OP_STORE && op->loc == loc)
-            return state[m->op[t][j].buffer];
-    }
-    return state[loc];
 }
 
 /* The operands of a request are fixed when it is posted. */
