@@ -792,7 +792,7 @@ static int table_usable(struct baton_ep *ep, struct baton_table *table, struct b
 typedef int (*acquire_fn)(const struct baton_lock *, struct baton_ep *, struct baton_waiter *,
                           struct baton_wait *);
 
-static inline int acquire_by(acquire_fn acquire, const struct baton_lock *lock, struct baton_ep *ep,
+static inline __attribute__((always_inline)) int acquire_by(acquire_fn acquire, const struct baton_lock *lock, struct baton_ep *ep,
                              struct baton_waiter *waiter, uint64_t deadline_ns)
 {
     struct baton_wait wait;
