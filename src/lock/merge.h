@@ -29,7 +29,8 @@
  * no remote operation; one fetch-add.
  * Fair: first come, first served; who starts after another's doorway has ended is served after it. A
  * local doorway ends with the fetch-add, a remote one when its one round trip is back.
- * The token counts the holders.
+ * The token counts the holders. Fewer than 2^19 threads may use one lock at a time: that is how far apart
+ * what a slot holds and who reads it can be.
  * A slot is written only when its ticket is less than N from being served; meanwhile nothing is lost,
  * since what will be written is fixed. So merge.slots may be 1, at the price of a later decision.
  * Release covers all that the holder did towards the host: the turn is put behind that, and a local
