@@ -55,7 +55,6 @@ struct answer {
 
 struct check {
     const struct options *options;
-    const char *path;
     const struct baton_program *program;
     enum baton_model model;
     int expected; /* enum baton_verdict, or -1 when the test says nothing */
@@ -480,7 +479,9 @@ static void explain(const struct check *c, FILE *to)
     putc('\n', to);
 }
 
-/* Writes NAME-MODEL.dot into the folder. -ENOENT: there is nothing to draw. */
+enum { NOTHING_TO_DRAW = 2 };
+
+/* Writes the picture to a file. 0 and 1 as baton_dot says, NOTHING_TO_DRAW, or a negative errno. */
 static int draw(const struct check *c, const char *path)
 {
     double deadline;
@@ -493,8 +494,10 @@ static int draw(const struct check *c, const char *path)
     int rc = baton_dot(c->program, c->model, &opts, explains_negation(c->program), to);
     if (fclose(to) && rc >= 0)
         rc = -ENOMEM;
-    FILE *f = rc >= 0 ? fopen(path, "w") : NULL;
-    if (rc >= 0 && !f)
+    if (rc == -ENOENT)
+        rc = NOTHING_TO_DRAW;
+    FILE *f = rc == 0 || rc == 1 ? fopen(path, "w") : NULL;
+    if ((rc == 0 || rc == 1) && !f)
         rc = -errno;
     if (f) {
         if (fwrite(text, 1, size, f) != size)
@@ -532,17 +535,19 @@ static void draw_into(struct check *c, FILE *to)
     if (c->model == BATON_MODEL_IMPL) /* the machine has runs, not executions */
         return;
     int rc = (size_t)n < sizeof(dot) ? draw(c, dot) : -ENAMETOOLONG;
-    if (rc == -ENOENT && !c->options->json)
+    if (rc == NOTHING_TO_DRAW && !c->options->json)
         fprintf(to, "No picture of %s: no values satisfy the condition\n\n", c->program->name);
-    if (rc >= 0 && c->options->svg) {
+    if (rc < 0) {
+        fprintf(stderr, "%s: %s\n", dot, gave_up(rc));
+    } else if (rc != NOTHING_TO_DRAW && c->options->svg) {
         rc = run_dot(dot, svg);
+        if (rc)
+            fprintf(stderr, "%s: the program dot (graphviz) failed: %s\n", svg, strerror(-rc));
         if (!c->options->dot)
             unlink(dot);
     }
-    if (rc < 0 && rc != -ENOENT) {
-        fprintf(stderr, "%s: %s\n", c->options->svg ? svg : dot, gave_up(rc));
-        c->status = c->status > CMD_USAGE ? c->status : CMD_USAGE;
-    }
+    if (rc < 0)
+        c->status = CMD_USAGE;
 }
 
 static int status_of(const struct check *c)
@@ -660,11 +665,8 @@ static void add_check(struct state *s, size_t test, enum baton_model model, int 
         s->status = CMD_USAGE;
         return;
     }
-    s->check[s->n_checks++] = (struct check){.options = &s->options,
-                                             .path = s->paths.path[test],
-                                             .program = &s->program[test],
-                                             .model = model,
-                                             .expected = expected};
+    s->check[s->n_checks++] = (struct check){
+        .options = &s->options, .program = &s->program[test], .model = model, .expected = expected};
 }
 
 static int expected_of(const struct baton_program *p, enum baton_model model)

@@ -7,6 +7,7 @@
 #   time      all of them, one thread, process start included, in at most half a second
 #   output    the output, word for word, is what stands in expected/ (times are masked);
 #             with --update the files there are rewritten, and a person reads the difference
+#   picture   --dot and --svg draw one picture for each check that has one, and say what went wrong
 #   status    exit status and message for wrong results, bad input, bad usage, and limits
 set -u
 export LC_ALL=C
@@ -128,7 +129,24 @@ status() {
     cmp fig5.litmus "$tmp/fig5.litmus" || wrong "fmt --in-place gave another form"
 }
 
+picture() {
+    "$baton" litmus check --dot "$tmp" fig5.litmus fig8b.litmus >"$tmp/out" || wrong "status $?"
+    for name in fig5-wait fig5-tso fig8b-spec; do
+        grep -q '^digraph' "$tmp/$name.dot" || wrong "$name.dot is no graph"
+    done
+    [ "$(find "$tmp" -name '*.dot' | wc -l)" = 3 ] || wrong "not three pictures"
+    ends 2 "$tmp/none/fig5-tso.dot: No such file" check -m tso --dot "$tmp/none" fig5.litmus
+    if command -v dot >/dev/null; then
+        ends 0 'Observation' check -m tso --svg "$tmp" fig5.litmus
+        grep -q '<svg' "$tmp/fig5-tso.svg" || wrong "fig5-tso.svg is no picture"
+    fi
+    (PATH=$tmp "$baton" litmus check -m tso --svg "$tmp" fig5.litmus) >"$tmp/out" 2>&1
+    [ $? = 2 ] || wrong "without the program dot, another status than 2"
+    grep -qF 'the program dot (graphviz) failed' "$tmp/out" || wrong "no word of the missing dot"
+}
+
 case $part in
+picture) picture ;;
 stated) stated ;;
 time) time_limit ;;
 output) output ;;
