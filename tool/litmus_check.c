@@ -305,11 +305,12 @@ static void print_only_in(const struct check *c, enum engine in, enum engine out
     }
 }
 
-static const char *gave_up(int rc)
+static const char *gave_up(const struct options *o, int rc)
 {
     switch (rc) {
     case -E2BIG:
-        return "gave up at the limit of states";
+        return o->max_states ? "gave up at the limit of states"
+                             : "the program is larger than this engine takes";
     case -ETIME:
         return "gave up at the limit of time";
     default:
@@ -345,7 +346,7 @@ static void print_model_line(const struct check *c, FILE *to)
             continue;
         fprintf(to, "%s%s: ", between, engine_names[e]);
         if (a->rc)
-            fputs(gave_up(a->rc), to);
+            fputs(gave_up(c->options, a->rc), to);
         else
             fprintf(to, "%" PRIu64 " %s", a->stats.explored,
                     e == MACHINE ? "states" : "candidates");
@@ -475,7 +476,7 @@ static void explain(const struct check *c, FILE *to)
         rc = baton_explain(c->program, c->model, &opts, negate, to);
     }
     if (rc < 0)
-        fprintf(to, "No explanation: %s\n", gave_up(rc));
+        fprintf(to, "No explanation: %s\n", gave_up(c->options, rc));
     putc('\n', to);
 }
 
@@ -538,7 +539,7 @@ static void draw_into(struct check *c, FILE *to)
     if (rc == NOTHING_TO_DRAW && !c->options->json)
         fprintf(to, "No picture of %s: no values satisfy the condition\n\n", c->program->name);
     if (rc < 0) {
-        fprintf(stderr, "%s: %s\n", dot, gave_up(rc));
+        fprintf(stderr, "%s: %s\n", dot, gave_up(c->options, rc));
     } else if (rc != NOTHING_TO_DRAW && c->options->svg) {
         rc = run_dot(dot, svg);
         if (rc)
