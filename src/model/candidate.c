@@ -464,7 +464,7 @@ static int allocate(struct baton_candidate *c)
 int baton_candidate_init(struct baton_candidate *c, const struct baton_program *program,
                          enum baton_model model, const struct baton_stamps *stamps)
 {
-    *c = (struct baton_candidate){.program = program, .model = model, .stamps = *stamps};
+    *c = (struct baton_candidate){.program = program, .stamps = *stamps};
     const char *reason;
     if (model == BATON_MODEL_IMPL)
         return -EOPNOTSUPP;

@@ -70,7 +70,6 @@ struct baton_memo {
 struct baton_candidate {
     const struct baton_program *program;
     struct baton_program lowered; /* what `program` points to when it had shared variables */
-    enum baton_model model;
     struct baton_stamps stamps;
 
     unsigned n_ops, n_choices; /* operations of all threads; compare-and-swaps among them */

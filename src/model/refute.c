@@ -20,6 +20,7 @@ struct refute {
     const struct baton_refute_ops *ops;
     bool negate;
     uint64_t explored, shape;
+    unsigned n_proofs;
     struct baton_supposition *supposed;
     unsigned n_supposed;
     int64_t *row;
@@ -179,8 +180,10 @@ static int refuted(struct refute *r)
     bool broken = !c->possible;
     for (unsigned i = 0; i < r->n_supposed && !broken; i++)
         broken = !suppose(c, &r->supposed[i]);
-    struct baton_proof *proof;
-    int rc = baton_proof_find(c, broken, &proof);
+    struct baton_proof *proof = NULL;
+    int rc = 0;
+    if (!r->ops->max_proofs || r->n_proofs++ < r->ops->max_proofs)
+        rc = baton_proof_find(c, broken, &proof);
     if (rc)
         return rc;
     rc = r->ops->impossible(r->ops->arg, c, r->supposed, r->n_supposed, proof);

@@ -40,13 +40,14 @@ struct baton_supposition {
 struct baton_refute_ops {
     /* A complete consistent candidate that satisfies the proposition; the search ends. May be null. */
     void (*possible)(void *arg, struct baton_candidate *c);
-    /* A refuted way; the candidate has the suppositions applied. Null: proofs are not wanted. Nonzero
+    /* A refuted way, with its proof (null beyond max_proofs); the candidate has the suppositions applied. May be null. Nonzero
      * ends the search with that value, which
      * must be negative. */
     int (*impossible)(void *arg, struct baton_candidate *c,
                       const struct baton_supposition *supposed, unsigned n,
                       const struct baton_proof *proof);
     void *arg;
+    unsigned max_proofs; /* further ways come without a proof; 0: all have one */
 };
 
 /*

@@ -254,7 +254,8 @@ static int tell(void *arg, struct baton_candidate *c, const struct baton_supposi
                 unsigned n, const struct baton_proof *proof)
 {
     struct why *w = arg;
-    if (w->stories++ >= STORIES_MAX)
+    w->stories++;
+    if (!proof)
         return 0;
     memset(w->letter, 0, sizeof(w->letter));
     w->n_letters = 0;
@@ -283,7 +284,7 @@ int baton_why(const struct baton_program *program, enum baton_model model,
             baton_model_name(model), negate ? "false" : "true");
     free(cond);
     struct why w = {.program = program, .to = to};
-    struct baton_refute_ops story = {.impossible = tell, .arg = &w};
+    struct baton_refute_ops story = {.impossible = tell, .arg = &w, .max_proofs = STORIES_MAX};
     rc = baton_refute(program, model, opts, negate, &story);
     if (rc)
         return rc;

@@ -180,27 +180,6 @@ static bool find_change(const struct mutant *m, uint64_t seed, unsigned n,
     return false;
 }
 
-/* Asks whether the outcome agrees with `row` in the columns of `asked`. */
-static void ask(struct baton_program *p, const int64_t *row, const bool *asked)
-{
-    int root = -1;
-    p->n_conds = 0;
-    for (unsigned column = 0; column < p->width; column++) {
-        if (!asked[column])
-            continue;
-        struct baton_cond equal = {.kind = BATON_COND_EQ,
-                                   .a = {.is_column = true, .value = column},
-                                   .b = {.value = row[column]}};
-        int leaf = baton_program_add_cond(p, &equal);
-        struct baton_cond both = {
-            .kind = BATON_COND_AND, .left = (unsigned)root, .right = (unsigned)leaf};
-        root = root < 0 ? leaf : baton_program_add_cond(p, &both);
-        if (leaf < 0 || root < 0)
-            exit(1);
-    }
-    p->cond_root = (unsigned)root;
-}
-
 /* Turns a program that the replacement changes into a test that catches it, and prints it. */
 static void print_test(const struct baton_program *program, const struct mutant *m)
 {
@@ -211,35 +190,13 @@ static void print_test(const struct baton_program *program, const struct mutant 
     enum baton_model model = model_of(&p);
     run(&p, model, &baton_stamps_default, &before);
     run(&p, model, &m->stamps, &after);
-    baton_outcomes_sort(&before);
-    baton_outcomes_sort(&after);
-    const int64_t *row = NULL;
-    for (size_t i = 0; i < after.n && !row; i++)
-        if (!baton_outcomes_has(&before, baton_outcomes_row(&after, i)))
-            row = baton_outcomes_row(&after, i);
-    for (size_t i = 0; i < before.n && !row; i++)
-        if (!baton_outcomes_has(&after, baton_outcomes_row(&before, i)))
-            row = baton_outcomes_row(&before, i);
-
-    bool *asked = calloc(p.width + 1, sizeof(*asked));
-    unsigned left = p.width;
-    if (!asked || !row)
+    if (baton_program_tell_apart(&p, &before, &after) <= 0)
         exit(1);
-    memset(asked, true, p.width);
-    for (unsigned column = 0; column < p.width && left > 1; column++) {
-        asked[column] = false;
-        ask(&p, row, asked);
-        asked[column] =
-            verdict_of(&p, model, &baton_stamps_default) == verdict_of(&p, model, &m->stamps);
-        left -= !asked[column];
-    }
-    ask(&p, row, asked);
-    for (int k = model; k >= BATON_MODEL_TSO; k--)
+    for (int k = BATON_MODEL_TSO; k <= (int)model; k++)
         p.result[p.n_results++] = (struct baton_result){
             (enum baton_model)k, verdict_of(&p, (enum baton_model)k, &baton_stamps_default)};
     baton_program_print(&p, stdout);
     printf("\n");
-    free(asked);
     baton_outcomes_fini(&before);
     baton_outcomes_fini(&after);
     baton_program_fini(&p);

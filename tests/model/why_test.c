@@ -2,15 +2,18 @@
 /*
  * Shows that explanations are there exactly when the axioms engine says "impossible", that each story
  * ends in a contradiction, and that a picture can be drawn; on every litmus test, for the proposition
- * and for its negation. One story is compared word by word.
+ * and for its negation, and on random programs that ask for one whole outcome. One story is compared
+ * word by word. Seeded; the seed is printed.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "corpus.h"
 #include "model/axioms.h"
 #include "model/dot.h"
+#include "model/generate.h"
 #include "model/why.h"
 
 static int failures;
@@ -106,7 +109,62 @@ static void check_words(void)
     baton_program_fini(&p);
 }
 
-int main(void)
+/* Makes the condition ask for this outcome, all of it. */
+static void ask_for(struct baton_program *p, const int64_t *row)
+{
+    int root = -1;
+    p->n_conds = 0;
+    for (unsigned column = 0; column < p->width; column++) {
+        struct baton_cond equal = {.kind = BATON_COND_EQ,
+                                   .a = {.is_column = true, .value = column},
+                                   .b = {.value = row[column]}};
+        int leaf = baton_program_add_cond(p, &equal);
+        struct baton_cond both = {
+            .kind = BATON_COND_AND, .left = (unsigned)root, .right = (unsigned)leaf};
+        root = root < 0 ? leaf : baton_program_add_cond(p, &both);
+        if (leaf < 0 || root < 0)
+            exit(1);
+    }
+    p->cond_root = (unsigned)root;
+}
+
+/* Asks for an outcome made of columns of two possible ones: often impossible, and by a hair. */
+static void check_random(uint64_t seed, unsigned n)
+{
+    struct baton_gen_size size = {.nodes = 2,
+                                  .threads = 3,
+                                  .ops = 3,
+                                  .ops_total = 6,
+                                  .locations = 2,
+                                  .kinds = (1u << BATON_GEN_KINDS) - 1,
+                                  .loopback = true};
+    struct baton_random random;
+    baton_random_init(&random, seed);
+    for (unsigned i = 0; i < n; i++) {
+        char text[BATON_GEN_TEXT_MAX];
+        struct baton_program p;
+        struct baton_outcomes set;
+        baton_gen_random(&size, seed, i, "random", text);
+        corpus_parse(text, strlen(text), "random", &p);
+        int64_t *row = calloc(p.width + 1, sizeof(*row));
+        if (!row || baton_axioms_run(&p, BATON_MODEL_TSO, NULL, &set, NULL))
+            exit(1);
+        if (set.n) {
+            size_t a = baton_random_below(&random, set.n), b = baton_random_below(&random, set.n);
+            for (unsigned column = 0; column < p.width; column++)
+                row[column] =
+                    baton_outcomes_row(&set, baton_random_below(&random, 2) ? a : b)[column];
+            ask_for(&p, row);
+            check(&p, BATON_MODEL_TSO, false);
+        }
+        free(row);
+        baton_outcomes_fini(&set);
+        baton_program_fini(&p);
+    }
+    printf("%u random programs, seed %llu\n", n, (unsigned long long)seed);
+}
+
+int main(int argc, char **argv)
 {
     struct corpus corpus;
     corpus_read(&corpus, BATON_SOURCE_DIR "/tests/litmus");
@@ -117,5 +175,6 @@ int main(void)
                     check(&corpus.program[i], corpus.program[i].result[r].model, negate);
     corpus_free(&corpus);
     check_words();
+    check_random(argc > 1 ? strtoull(argv[1], NULL, 0) : 1, 1000);
     return failures != 0;
 }
