@@ -72,6 +72,7 @@ warnings=(-std=c11 -Wall -Wextra -Werror -pedantic)
 }
 export LD_LIBRARY_PATH=$lib
 for program in pc-shared pc-static found/consumer-shared found/consumer-static; do
-    "./$program" step || not_good "$program: exit status $?"
+    "./$program" step || not_good "$program on step: exit status $?"
+    "./$program" shm "consumer-$$" || not_good "$program on shm: exit status $?"
 done
 exit $status
