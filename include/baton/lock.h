@@ -158,10 +158,12 @@ int baton_table_close(struct baton_ep *ep, struct baton_table *table);
 /*
  * After a death: makes all locks of the table free again and the table usable, for everybody. One
  * survivor wins (an rcas decides), the others get -EAGAIN and find the table usable soon after. The
- * caller must know that no survivor still believes to hold a lock of it: calls in progress have returned -EOWNERDEAD,
- * holders have been told by other means. Tickets go on above all earlier ones, so fencing tokens
- * rise for the life of the table. If the call fails or its caller dies halfway, another survivor's
- * call takes over. 0 also when there was nothing to do.
+ * caller must know that no survivor still believes to hold a lock of it: calls in progress have
+ * returned -EOWNERDEAD, holders have been told by other means. Every survivor should call it, each
+ * through its handle: where no node has died a handle that had nothing to do at the time learns of the
+ * repair only by its own call, else by one more -EOWNERDEAD, which breaks the table again. Tickets go
+ * on above all earlier ones, so fencing tokens rise for the life of the table. If the call fails or its
+ * caller dies halfway, another survivor's call takes over. 0 also when there was nothing to do.
  */
 int baton_table_reinit(struct baton_ep *ep, struct baton_table *table);
 

@@ -210,24 +210,38 @@ static int table_look(struct baton_ep *ep, struct baton_table *table, bool prede
 /*
  * Marks a table, so that nobody goes on waiting for somebody who will not come. The caller's queue
  * pair towards the host may be what has failed; it stays as it is, and the mark goes another way.
+ * Returns what the state was before: `healthy` if it is marked by us, 0 if it can not be reached.
  */
-static void state_mark(struct baton_ep *ep, baton_gptr state, uint64_t healthy)
+static uint64_t state_mark(struct baton_ep *ep, baton_gptr state, uint64_t healthy)
 {
     struct baton_ep *other = NULL;
     if (baton_ep_state(ep, baton_gptr_node(state))) {
         if (baton_ep_open(baton_ep_node(ep), &other))
-            return;
+            return 0;
         ep = other;
     }
-    uint64_t *result = baton_ep_alloc(ep, 8, 8);
+    uint64_t *result = baton_ep_alloc(ep, 8, 8), was = 0;
     if (result) {
         baton_rcas(ep, result, state, healthy, state_make(state_incarnation(healthy), PHASE_BROKEN),
                    BATON_ID_TABLE);
-        (void)baton_wait(ep, BATON_ID_TABLE);
+        if (!baton_wait(ep, BATON_ID_TABLE))
+            was = *result;
         baton_ep_free(ep, result);
     }
     if (other)
         (void)baton_ep_close(other);
+    return was;
+}
+
+/*
+ * Marks a table in which a call gives up its place. A handle that slept through a repair has taken its
+ * place in the repaired lock, and finds out when it waits there: that one has to be repaired again.
+ */
+static void place_mark(struct baton_ep *ep, const struct baton_group *group, bool placed)
+{
+    uint64_t was = state_mark(ep, group->state, group->healthy);
+    if (placed && was != group->healthy && state_phase(was) == PHASE_HEALTHY)
+        (void)state_mark(ep, group->state, was);
 }
 
 /* Whether something is on its way to that node of which nobody knows that it has arrived. */
@@ -254,7 +268,7 @@ static inline bool release_lost(struct baton_ep *ep, const struct baton_waiter *
 
 static void release_mark(struct baton_ep *ep, struct baton_waiter *waiter)
 {
-    state_mark(ep, waiter->released, waiter->healthy);
+    (void)state_mark(ep, waiter->released, waiter->healthy);
     waiter->released = BATON_NULL;
 }
 
@@ -817,7 +831,7 @@ static inline __attribute__((always_inline)) int acquire_by(acquire_fn acquire, 
         /* If a place may have been taken, nobody will come to that place. */
         if (waiter->committed || rc == -EOWNERDEAD) {
             distrust(ep, lock->table);
-            state_mark(ep, wait.group->state, wait.group->healthy);
+            place_mark(ep, wait.group, waiter->committed);
         }
         return rc;
     }
@@ -872,8 +886,13 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
     waiter->released = group->state;
     if (__builtin_expect(rc || release_lost(ep, waiter), 0)) {
         distrust(ep, lock->table);
-        release_mark(ep, waiter);
+        place_mark(ep, group, true);
+        waiter->released = BATON_NULL;
         waiter->committed = 1; /* a successor may still come to link itself */
+        if (!rc)
+            rc = baton_ep_state(ep, lock->host);
+        if (!rc && waiter->handed)
+            rc = baton_ep_state(ep, waiter->handed - 1);
     }
     return rc;
 }
