@@ -35,10 +35,16 @@ struct group {
 };
 
 static const struct group groups[] = {
-    {"calls", conf_calls_cases, false},   {"memory", conf_memory_cases, false},
-    {"count", conf_count_cases, false},   {"order", conf_order_cases, false},
-    {"faults", conf_faults_cases, false}, {"wait", conf_wait_cases, false},
-    {"lock", conf_lock_cases, true},      {"lock-contract", conf_lock_contract_cases, true},
+    {"calls", conf_calls_cases, false},
+    {"memory", conf_memory_cases, false},
+    {"count", conf_count_cases, false},
+    {"order", conf_order_cases, false},
+    {"faults", conf_faults_cases, false},
+    {"wait", conf_wait_cases, false},
+    {"lock", conf_lock_cases, true},
+    {"lock-contract", conf_lock_contract_cases, true},
+    {"lock-faults", conf_lock_fault_cases, true},
+    {"lock-death", conf_lock_death_cases, true},
 };
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
 

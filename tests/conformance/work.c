@@ -79,6 +79,13 @@ static void through_the_door(void *arg, struct baton_ep *ep, struct baton_waiter
     baton_word_store(&k->slot->door, tick(k));
 }
 
+void worker_use(struct worker *k, struct baton_waiter *waiter)
+{
+    k->waiter = waiter;
+    waiter->doorway = through_the_door;
+    waiter->doorway_arg = k;
+}
+
 int worker_open(struct worker *k, struct work *w, struct baton_ep *ep, unsigned thread)
 {
     struct baton_node *node = baton_ep_node(ep);
@@ -97,8 +104,7 @@ int worker_open(struct worker *k, struct work *w, struct baton_ep *ep, unsigned 
         k->local = memory;
     }
     OK(baton_waiter_open(ep, &k->waiter));
-    k->waiter->doorway = through_the_door;
-    k->waiter->doorway_arg = k;
+    worker_use(k, k->waiter);
     k->buffer = baton_ep_alloc(ep, 64, 64);
     CHECK(k->buffer);
     baton_random_init(&k->random, w->seed * 1000 + slot);

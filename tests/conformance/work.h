@@ -89,6 +89,9 @@ int work_finish(struct work *w, struct baton_ep *ep, struct work_host *host);
 int worker_open(struct worker *k, struct work *w, struct baton_ep *ep, unsigned thread);
 int worker_close(struct worker *k);
 
+/* Goes on with another waiter. */
+void worker_use(struct worker *k, struct baton_waiter *waiter);
+
 /* Acquires lock i and enters; the section, without leaving; leaves and releases. */
 int worker_acquire(struct worker *k, unsigned i, bool try);
 int worker_enter(struct worker *k, unsigned i);
