@@ -73,8 +73,8 @@ static void write_script(FILE *f, const struct bench_config *c, const struct ben
                "100000, '99.9999' 1000000)\n");
     fprintf(
         f,
-        "plot for [i=0:%u] 'latency.dat' index i using 1:2 with lines lw 2 dt (i %% 2 ? 2 : 1) lc "
-        "(i / 2 + 1) title columnheader(1)\n",
+        "plot for [i=0:%u] 'latency.dat' index i using 1:2 with lines lw 2 dt 1 + i %% 2 lc "
+        "i / 2 + 1 title columnheader(1)\n",
         2 * count - 1);
     fprintf(
         f,
