@@ -9,6 +9,7 @@
  */
 #include "suite.h"
 
+#include <glob.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -70,6 +71,28 @@ int conf_skip(const char *why)
 {
     printf("  skipped: %s\n", why);
     return CONF_SKIP;
+}
+
+/* Files of a shared-memory cluster; `remove` when a case has failed in the middle. */
+static size_t leftovers(const struct conf *c, bool remove)
+{
+    char pattern[160];
+    glob_t found;
+    snprintf(pattern, sizeof(pattern), "/dev/shm/baton.%u.%s*", (unsigned)getuid(),
+             c->cluster_name);
+    size_t n = glob(pattern, 0, NULL, &found) ? 0 : found.gl_pathc;
+    for (size_t i = 0; i < n && remove; i++)
+        unlink(found.gl_pathv[i]);
+    globfree(&found);
+    return n;
+}
+
+int conf_leftovers(const struct conf *c)
+{
+    size_t n = leftovers(c, false);
+    return n ? conf_fail(__FILE__, __LINE__, "%zu files of the cluster %s are left", n,
+                         c->cluster_name)
+             : 0;
 }
 
 int conf_open_opts(const struct conf *c, struct baton_cluster_opts *opts,
@@ -139,6 +162,7 @@ static void run_case(const struct group *g, const struct conf_case *t, struct co
         tally->skipped++;
     } else {
         tally->failed++;
+        leftovers(c, true);
         if (WIFSIGNALED(status))
             printf("  %s\n", WTERMSIG(status) == SIGALRM ? "still running: stopped by the watchdog"
                                                          : strsignal(WTERMSIG(status)));

@@ -67,6 +67,9 @@ int conf_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int conf_skip(const char *why);
 
+/* Fails if files of the case's cluster are left in /dev/shm. */
+int conf_leftovers(const struct conf *c);
+
 /* Both return from the case or body with a failure. */
 #define CHECK(cond)                                                                                \
     do {                                                                                           \

@@ -333,6 +333,8 @@ int work_run(const struct conf *c, struct work *w)
     w->shared = work_memory(sizeof(*w->shared));
     CHECK(w->shared);
     int rc = conf_is(c, CONF_PROCS) ? run_processes(c, w) : run_here(c, w);
+    if (!rc && conf_is(c, CONF_NATIVE))
+        rc = conf_leftovers(c);
     uint64_t sum = 0;
     for (unsigned i = 0; i < w->locks && i < WORK_LOCKS; i++)
         sum += w->shared->locks[i].entries;
