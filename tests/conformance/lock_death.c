@@ -324,7 +324,8 @@ static int case_worker_killed(struct conf *c)
         snprintf(one.cluster_name, sizeof(one.cluster_name), "%.40s-%u", c->cluster_name, i);
         d->role[HOST] = d->role[WITNESS] = d->role[VICTIM] = work_until_told;
         pid_t host = start(d, HOST), victim = start(d, VICTIM), witness = start(d, WITNESS);
-        wait_for(&d->at[4], 100);
+        for (unsigned n = HOST; n <= WITNESS; n++) /* who has not begun is missed by nobody */
+            wait_for(&d->w.shared->slots[work_slot_of(&d->w, n, 0)].entered, 1);
         usleep((unsigned)baton_random_below(&random, 30000));
         shoot(d, victim);
         OK(join(victim, true));
