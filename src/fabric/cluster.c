@@ -220,6 +220,17 @@ int baton_name_lookup(struct baton_ep *ep, const char *name, uint64_t deadline_n
     }
 }
 
+int baton_team_member(struct baton_cluster *cluster, const struct baton_team *team, unsigned index)
+{
+    struct baton_ep *ep;
+    int rc = baton_ep_open(cluster->local[team->node], &ep);
+    if (rc)
+        return rc;
+    rc = team->body(ep, index, team->arg);
+    int close_rc = baton_ep_close(ep);
+    return rc ? rc : close_rc;
+}
+
 int baton_run(struct baton_cluster *cluster, const struct baton_team *teams, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)

@@ -161,7 +161,7 @@ struct gate {
 struct member {
     pthread_t thread;
     struct gate *gate;
-    struct baton_node *node;
+    struct baton_cluster *cluster;
     const struct baton_team *team;
     unsigned index;
     int rc;
@@ -182,14 +182,7 @@ static void *member_main(void *arg)
     if (!go)
         return NULL;
     in_team = true;
-    struct baton_ep *ep;
-    m->rc = baton_ep_open(m->node, &ep);
-    if (m->rc)
-        return NULL;
-    m->rc = m->team->body(ep, m->index, m->team->arg);
-    int rc = baton_ep_close(ep);
-    if (!m->rc)
-        m->rc = rc;
+    m->rc = baton_team_member(m->cluster, m->team, m->index);
     return NULL;
 }
 
@@ -208,10 +201,7 @@ int baton_run_threads(struct baton_cluster *cluster, const struct baton_team *te
     for (unsigned i = 0; i < count && !rc; i++)
         for (unsigned t = 0; t < teams[i].threads && !rc; t++) {
             struct member *m = &members[made];
-            *m = (struct member){.gate = &gate,
-                                 .node = baton_cluster_node(cluster, teams[i].node),
-                                 .team = &teams[i],
-                                 .index = t};
+            *m = (struct member){.gate = &gate, .cluster = cluster, .team = &teams[i], .index = t};
             rc = -pthread_create(&m->thread, NULL, member_main, m);
             if (rc)
                 baton_fail(rc, "thread %zu of %zu could not be made", made + 1, total);

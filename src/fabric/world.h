@@ -289,6 +289,9 @@ uint64_t baton_native_cas(struct baton_layer *, struct baton_epx *, uint64_t *wo
                           uint64_t expected, uint64_t desired);
 uint64_t baton_native_faa(struct baton_layer *, struct baton_epx *, uint64_t *word, uint64_t add);
 void baton_native_mfence(struct baton_layer *, struct baton_epx *);
+/* What a thread of a team does: an endpoint, the body, the end of the endpoint. Its first error. */
+int baton_team_member(struct baton_cluster *cluster, const struct baton_team *team, unsigned index);
+
 int baton_run_threads(struct baton_cluster *cluster, const struct baton_team *teams,
                       unsigned count);
 

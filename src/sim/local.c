@@ -23,6 +23,48 @@ static struct baton_local *local_of(struct baton_node *node)
     return node->cluster->world;
 }
 
+int baton_local_open(struct baton_cluster *cluster, const struct baton_cluster_opts *opts)
+{
+    unsigned count = opts->local ? opts->local : cluster->nodes;
+    unsigned first = opts->first < 0 ? 0 : (unsigned)opts->first;
+    if (first + count > cluster->nodes)
+        return baton_fail(-EINVAL, "nodes %u to %u: the cluster has %u places", first,
+                          first + count - 1, cluster->nodes);
+    for (unsigned i = 0; i < count; i++)
+        if (!baton_cluster_add_node(cluster, first + i))
+            return -ENOMEM; /* who opens the cluster frees the nodes that were made */
+    return 0;
+}
+
+char *baton_local_resolve(struct baton_cluster *cluster, const struct baton_op *op, int *rc)
+{
+    static const unsigned needs[BATON_OP_KINDS] = {BATON_WRITE, BATON_READ, BATON_ATOMIC,
+                                                   BATON_ATOMIC};
+    struct baton_node *node = cluster->local[op->node];
+    uint64_t offset = baton_gptr_offset(op->remote);
+    if (!node) {
+        *rc = -EHOSTDOWN;
+        return NULL;
+    }
+    if (op->remote == baton_gfence_word(op->node) && op->kind == BATON_OP_GET)
+        return node->segments[0].memory;
+    const struct baton_segment *segment = baton_segment_find(node, offset, op->bytes, rc);
+    if (!segment)
+        return NULL;
+    if ((segment->rights & needs[op->kind]) != needs[op->kind]) {
+        *rc = -EACCES;
+        return NULL;
+    }
+    return segment->memory + (offset - segment->base);
+}
+
+const uint64_t *baton_local_word(struct baton_cluster *cluster, baton_gptr at)
+{
+    struct baton_node *node = baton_cluster_node(cluster, baton_gptr_node(at));
+    void *word;
+    return node && !baton_ptr(node, at, 8, &word) ? word : NULL;
+}
+
 void baton_local_fini(struct baton_local *local)
 {
     while (local->names) {

@@ -13,7 +13,15 @@ struct baton_local {
     struct baton_local_grave *graves;
 };
 
+/* Makes the nodes that the options ask for: all places, unless they say otherwise. */
+int baton_local_open(struct baton_cluster *cluster, const struct baton_cluster_opts *opts);
 void baton_local_fini(struct baton_local *local);
+
+/* Where a remote operation takes effect; null and *rc if it may not. */
+char *baton_local_resolve(struct baton_cluster *cluster, const struct baton_op *op, int *rc);
+
+/* The word at this address, whichever node's it is; null: there is none. */
+const uint64_t *baton_local_word(struct baton_cluster *cluster, baton_gptr at);
 
 enum baton_node_state baton_local_node_state(struct baton_cluster *cluster, unsigned index);
 

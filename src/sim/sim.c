@@ -78,13 +78,6 @@ void sim_write(struct sim *s, uint64_t *word, uint64_t value)
 
 /* ---- Blocking and waking */
 
-static const uint64_t *state_word(struct sim *s, const struct baton_group *group)
-{
-    struct baton_node *node = baton_cluster_node(s->cluster, baton_gptr_node(group->state));
-    void *word;
-    return node && !baton_ptr(node, group->state, 8, &word) ? word : NULL;
-}
-
 static bool cond_holds(struct sim_thread *t, const struct baton_cond *c)
 {
     return ((peek(t, c->word) & c->mask) == c->value) != (c->negate != 0);
@@ -112,7 +105,7 @@ int sim_wait_over(struct sim *s, struct sim_thread *t, const struct baton_wait *
 {
     const struct baton_group *group = wait->group;
     if (group && group->state) {
-        const uint64_t *word = state_word(s, group);
+        const uint64_t *word = baton_local_word(s->cluster, group->state);
         if (!word)
             return -EHOSTDOWN;
         if (*word != group->healthy)
@@ -172,8 +165,9 @@ static void watch_all(struct sim *s, struct sim_thread *t)
             watch(s, t, t->reads[i].word);
     else
         return;
-    const uint64_t *word =
-        t->wait->group && t->wait->group->state ? state_word(s, t->wait->group) : NULL;
+    const uint64_t *word = t->wait->group && t->wait->group->state
+                               ? baton_local_word(s->cluster, t->wait->group->state)
+                               : NULL;
     if (word)
         watch(s, t, word);
 }
@@ -505,14 +499,7 @@ static void sim_ep_close(struct baton_epx *ep)
 static void thread_main(void *arg)
 {
     struct sim_thread *t = arg;
-    struct baton_ep *ep;
-    t->rc = baton_ep_open(t->sim->cluster->local[t->team->node], &ep);
-    if (t->rc)
-        return;
-    t->rc = t->team->body(ep, t->index, t->team->arg);
-    int rc = baton_ep_close(ep);
-    if (!t->rc)
-        t->rc = rc;
+    t->rc = baton_team_member(t->sim->cluster, t->team, t->index);
 }
 
 static void free_threads(struct sim *s)
@@ -619,15 +606,12 @@ static void sim_free(struct sim *s)
 
 static int sim_open(struct baton_cluster *cluster, const struct baton_cluster_opts *opts)
 {
-    unsigned count = opts->local ? opts->local : cluster->nodes;
-    unsigned first = opts->first < 0 ? 0 : (unsigned)opts->first;
-    int rc = -ENOMEM;
-    if (first + count > cluster->nodes)
-        return baton_fail(-EINVAL, "nodes %u to %u: the cluster has %u places", first,
-                          first + count - 1, cluster->nodes);
     struct sim *s = calloc(1, sizeof(*s));
-    if (!s)
-        return -ENOMEM;
+    int rc = s ? baton_local_open(cluster, opts) : -ENOMEM;
+    if (rc) {
+        free(s);
+        return rc;
+    }
     s->cluster = cluster;
     s->seed = opts->seed;
     s->swap = opts->flags & BATON_CLUSTER_SWAP;
@@ -638,18 +622,12 @@ static int sim_open(struct baton_cluster *cluster, const struct baton_cluster_op
     cluster->world = s;
     cluster->caps = (struct baton_caps){
         .atomics = BATON_ATOMICS_HCA, .masked = true, .word_atomic = true, .chain_order = !s->swap};
-    if (!s->units || !s->unit_words || (rc = find_driver(s, opts->options)) ||
-        (rc = s->driver->open(s, opts->options))) {
+    rc = s->units && s->unit_words ? find_driver(s, opts->options) : -ENOMEM;
+    if (!rc)
+        rc = s->driver->open(s, opts->options);
+    if (rc)
         sim_free(s);
-        return rc;
-    }
-    for (unsigned i = 0; i < count; i++)
-        if (!baton_cluster_add_node(cluster, first + i)) {
-            s->driver->close(s);
-            sim_free(s);
-            return -ENOMEM;
-        }
-    return 0;
+    return rc;
 }
 
 static void sim_close(struct baton_cluster *cluster)

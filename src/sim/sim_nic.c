@@ -101,29 +101,6 @@ static void put_fence(struct sim_qp *q)
     q->parts[at] = (struct sim_part){0};
 }
 
-/* Where the remote end of an operation is; null and *rc if it may not be there. */
-static char *resolve(struct sim *s, const struct baton_op *op, int *rc)
-{
-    static const unsigned needs[BATON_OP_KINDS] = {BATON_WRITE, BATON_READ, BATON_ATOMIC,
-                                                   BATON_ATOMIC};
-    struct baton_node *node = s->cluster->local[op->node];
-    uint64_t offset = baton_gptr_offset(op->remote);
-    if (!node) {
-        *rc = -EHOSTDOWN;
-        return NULL;
-    }
-    if (op->remote == baton_gfence_word(op->node) && op->kind == BATON_OP_GET)
-        return node->segments[0].memory;
-    const struct baton_segment *segment = baton_segment_find(node, offset, op->bytes, rc);
-    if (!segment)
-        return NULL;
-    if ((segment->rights & needs[op->kind]) != needs[op->kind]) {
-        *rc = -EACCES;
-        return NULL;
-    }
-    return segment->memory + (offset - segment->base);
-}
-
 static void set_entry(struct sim_qp *q, unsigned at, const struct baton_op *op, char *remote,
                       unsigned word)
 {
@@ -171,7 +148,7 @@ void sim_qp_post(struct sim *s, struct sim_qp *q, const struct baton_op *op)
         baton_op_done(ep, op, -ECANCELED, false, NULL);
         return;
     }
-    char *remote = resolve(s, op, &rc);
+    char *remote = baton_local_resolve(s->cluster, op, &rc);
     if (!q->nic.n)
         now_busy(s, q);
     unsigned count = pieces_of(op), words = op->bytes / 8, before = q->nic.n;

@@ -62,7 +62,7 @@ struct step_op {
 /* Operations of one endpoint towards one node, oldest first. */
 struct step_queue {
     struct step_op *ops;
-    unsigned n, room;
+    unsigned n;
     size_t place; /* in step->busy, if n */
 };
 
@@ -84,9 +84,9 @@ struct step {
     size_t threads_n, ready_n;
     struct step_thread *current; /* null: code outside of baton_run */
     struct step_queue **busy;    /* queues that are not empty */
-    size_t busy_n, busy_room;
-    bool changed;  /* memory has changed since the blocked threads were looked at */
-    bool hopeless; /* nobody can go on */
+    size_t busy_n, queues;       /* there is room for all queues */
+    bool changed;                /* memory has changed since the blocked threads were looked at */
+    bool hopeless;               /* nobody can go on */
     uint64_t next_time;
 };
 
@@ -96,29 +96,6 @@ static struct step *step_of(struct baton_epx *ep)
 }
 
 /* ---- Memory as the operations see it */
-
-/* Where a remote operation lands; null and *rc if it may not. */
-static char *resolve(struct step *s, const struct baton_op *op, int *rc)
-{
-    static const unsigned needs[BATON_OP_KINDS] = {BATON_WRITE, BATON_READ, BATON_ATOMIC,
-                                                   BATON_ATOMIC};
-    struct baton_node *node = s->cluster->local[op->node];
-    uint64_t offset = baton_gptr_offset(op->remote);
-    if (!node) {
-        *rc = -EHOSTDOWN;
-        return NULL;
-    }
-    if (op->remote == baton_gfence_word(op->node) && op->kind == BATON_OP_GET)
-        return node->segments[0].memory;
-    const struct baton_segment *segment = baton_segment_find(node, offset, op->bytes, rc);
-    if (!segment)
-        return NULL;
-    if ((segment->rights & needs[op->kind]) != needs[op->kind]) {
-        *rc = -EACCES;
-        return NULL;
-    }
-    return segment->memory + (offset - segment->base);
-}
 
 static void has_read(struct step_ep *e, const uint64_t *word, uint64_t value)
 {
@@ -187,20 +164,19 @@ static bool may_go(const struct step *s, const struct step_queue *q, unsigned i)
     return true;
 }
 
-static bool accept_put(struct step *s, struct step_queue *q, unsigned i)
+static void accept_put(struct step *s, struct step_queue *q, unsigned i)
 {
     struct step_op *o = &q->ops[i];
     int rc = 0;
-    o->remote = resolve(s, &o->op, &rc);
+    o->remote = baton_local_resolve(s->cluster, &o->op, &rc);
     o->copy = o->remote ? malloc(o->op.bytes) : NULL;
     if (!o->copy) {
         queue_fail(s, q, i, o->remote ? -ENOMEM : rc);
-        return false;
+        return;
     }
     memcpy(o->copy, o->op.flags & BATON_OPF_INLINE ? &o->op.value : o->op.local, o->op.bytes);
     o->accepted = true;
     tell(s, o, 0, false);
-    return true;
 }
 
 /* One piece of a put or get, in any order; true when it was the last. */
@@ -239,7 +215,7 @@ static void op_step(struct step *s, struct step_queue *q, unsigned i)
         }
         return;
     }
-    if (!o->remote && !(o->remote = resolve(s, &o->op, &rc))) {
+    if (!o->remote && !(o->remote = baton_local_resolve(s->cluster, &o->op, &rc))) {
         queue_fail(s, q, i, rc);
         return;
     }
@@ -260,13 +236,6 @@ static void op_step(struct step *s, struct step_queue *q, unsigned i)
 }
 
 /* ---- The scheduler */
-
-static const uint64_t *state_word(struct step *s, const struct baton_group *group)
-{
-    struct baton_node *node = baton_cluster_node(s->cluster, baton_gptr_node(group->state));
-    void *word;
-    return node && !baton_ptr(node, group->state, 8, &word) ? word : NULL;
-}
 
 static bool cond_holds(const struct baton_cond *c)
 {
@@ -296,7 +265,7 @@ static bool awake(struct step *s, struct step_thread *t)
             return true;
     struct baton_group *group = t->wait->group;
     if (group && group->state) {
-        const uint64_t *word = state_word(s, group);
+        const uint64_t *word = baton_local_word(s->cluster, group->state);
         t->wake_rc = !word ? -EHOSTDOWN : *word != group->healthy ? -EOWNERDEAD : 0;
     }
     if (!t->wake_rc)
@@ -418,30 +387,12 @@ static void step_ring(struct baton_layer *l, struct baton_epx *ep, const struct 
     struct step_ep *e = l->state;
     for (unsigned i = 0; i < n; i++) {
         struct step_queue *q = &e->queues[ops[i].node];
-        size_t busy_needs = s->busy_n + 1;
-        if (ep->peers[ops[i].node].broken) {
-            baton_op_done(ep, &ops[i], -ECANCELED, false, NULL);
-            continue;
-        }
-        if (q->n == q->room) {
-            unsigned room = q->room ? 2 * q->room : 8;
-            struct step_op *more = realloc(q->ops, room * sizeof(*more));
-            if (!more) {
-                baton_op_done(ep, &ops[i], -ENOMEM, false, NULL);
-                continue;
-            }
+        struct step_op *more = realloc(q->ops, (q->n + 1) * sizeof(*more));
+        if (more)
             q->ops = more;
-            q->room = room;
-        }
-        if (!q->n && busy_needs > s->busy_room) {
-            size_t room = s->busy_room ? 2 * s->busy_room : 64;
-            struct step_queue **more = realloc(s->busy, room * sizeof(*more));
-            if (!more) {
-                baton_op_done(ep, &ops[i], -ENOMEM, false, NULL);
-                continue;
-            }
-            s->busy = more;
-            s->busy_room = room;
+        if (!more || ep->peers[ops[i].node].broken) {
+            baton_op_done(ep, &ops[i], more ? -ECANCELED : -ENOMEM, false, NULL);
+            continue;
         }
         if (!q->n) {
             q->place = s->busy_n;
@@ -586,13 +537,18 @@ static const struct baton_ep_ops step_ep_ops = {
 
 static int step_ep_open(struct baton_epx *ep)
 {
+    struct step *s = step_of(ep);
     struct step_ep *e = calloc(1, sizeof(*e));
     struct step_queue *queues = calloc(ep->nodes, sizeof(*queues));
-    if (!e || !queues) {
+    struct step_queue **busy = realloc(s->busy, (s->queues + ep->nodes) * sizeof(*busy));
+    if (busy)
+        s->busy = busy;
+    if (!e || !queues || !busy) {
         free(e);
         free(queues);
         return -ENOMEM;
     }
+    s->queues += ep->nodes;
     e->epx = ep;
     e->queues = queues;
     ep->world = (struct baton_layer){&step_ep_ops, NULL, e};
@@ -609,6 +565,7 @@ static void step_ep_close(struct baton_epx *ep)
             op_step(s, &e->queues[n], 0);
         free(e->queues[n].ops);
     }
+    s->queues -= ep->nodes;
     free(e->queues);
     free(e);
 }
@@ -618,14 +575,7 @@ static void step_ep_close(struct baton_epx *ep)
 static void thread_main(void *arg)
 {
     struct step_thread *t = arg;
-    struct baton_ep *ep;
-    t->rc = baton_ep_open(t->step->cluster->local[t->team->node], &ep);
-    if (t->rc)
-        return;
-    t->rc = t->team->body(ep, t->index, t->team->arg);
-    int rc = baton_ep_close(ep);
-    if (!t->rc)
-        t->rc = rc;
+    t->rc = baton_team_member(t->step->cluster, t->team, t->index);
 }
 
 static int step_run(struct baton_cluster *cluster, const struct baton_team *teams, unsigned count)
@@ -675,14 +625,12 @@ static int step_run(struct baton_cluster *cluster, const struct baton_team *team
 
 static int step_open(struct baton_cluster *cluster, const struct baton_cluster_opts *opts)
 {
-    unsigned count = opts->local ? opts->local : cluster->nodes;
-    unsigned first = opts->first < 0 ? 0 : (unsigned)opts->first;
-    if (first + count > cluster->nodes)
-        return baton_fail(-EINVAL, "nodes %u to %u: the cluster has %u places", first,
-                          first + count - 1, cluster->nodes);
     struct step *s = calloc(1, sizeof(*s));
-    if (!s)
-        return -ENOMEM;
+    int rc = s ? baton_local_open(cluster, opts) : -ENOMEM;
+    if (rc) {
+        free(s);
+        return rc;
+    }
     s->cluster = cluster;
     s->swap = opts->flags & BATON_CLUSTER_SWAP;
     s->next_time = UINT64_MAX;
@@ -690,11 +638,6 @@ static int step_open(struct baton_cluster *cluster, const struct baton_cluster_o
     cluster->world = s;
     cluster->caps = (struct baton_caps){
         .atomics = BATON_ATOMICS_HCA, .masked = true, .word_atomic = true, .chain_order = !s->swap};
-    for (unsigned i = 0; i < count; i++)
-        if (!baton_cluster_add_node(cluster, first + i)) {
-            free(s);
-            return -ENOMEM;
-        }
     return 0;
 }
 
