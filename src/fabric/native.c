@@ -105,6 +105,9 @@ int baton_native_relax(struct baton_layer *l, struct baton_epx *ep, struct baton
 {
     /* A turn has cost remote operations: pause longer each time, by a random amount so that many pollers
      * do not march in step. */
+    /* With others before us there is no hurry, and one of them may need this CPU. */
+    if (wait->ahead > 1 && wait->turns < SPINS)
+        wait->turns = SPINS;
     if (wait->turns < 8) {
         wait->seed = wait->seed * 1664525u + 1013904223u + (uint32_t)(uintptr_t)ep;
         uint32_t pauses = (wait->seed >> 16) & ((2u << wait->turns) - 1);

@@ -171,6 +171,8 @@ static int alock_release_local(const struct baton_lock *lock, struct baton_ep *e
     uint64_t next;
     /* The next holder does not wait for what this endpoint still has on its way to the host. */
     int settled = baton_settle(ep, lock->host);
+    int rung = baton_flush(ep); /* what the section posted elsewhere must not lie here */
+    settled = settled ? settled : rung;
     if (baton_cas(ep, &lock->local[LOCAL_TAIL], waiter->self, 0) == waiter->self)
         return settled;
     int rc = alock_await_next(lock, ep, waiter, &next);
