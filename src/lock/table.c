@@ -21,6 +21,7 @@ enum phase { PHASE_NONE, PHASE_HEALTHY, PHASE_BROKEN, PHASE_REPAIR, PHASE_CLOSED
 #define LOOK 1u
 #define HANDLES_MAX 0xfffffu
 #define INCARNATIONS_MAX 0x7ffu
+#define MARK_TRIES 8
 #define REPAIR_BYTES 16384u
 
 /*
@@ -209,27 +210,31 @@ static int table_look(struct baton_ep *ep, struct baton_table *table, bool prede
 
 /*
  * Marks a table, so that nobody goes on waiting for somebody who will not come. The caller's queue
- * pair towards the host may be what has failed; it stays as it is, and the mark goes another way.
+ * pair towards the host may be what has failed; it stays as it is, and the mark goes another way, several
+ * times if it must: the mark may be lost like any operation, and without it the others wait for ever.
  * Returns what the state was before: `healthy` if it is marked by us, 0 if it can not be reached.
  */
 static uint64_t state_mark(struct baton_ep *ep, baton_gptr state, uint64_t healthy)
 {
-    struct baton_ep *other = NULL;
-    if (baton_ep_state(ep, baton_gptr_node(state))) {
-        if (baton_ep_open(baton_ep_node(ep), &other))
+    unsigned host = baton_gptr_node(state);
+    uint64_t was = 0;
+    for (int tries = 0; !was && tries < MARK_TRIES; tries++) {
+        struct baton_ep *way = ep;
+        if (baton_ep_state(ep, host) && baton_ep_open(baton_ep_node(ep), &way))
             return 0;
-        ep = other;
+        uint64_t *result = baton_ep_alloc(way, 8, 8);
+        if (result) {
+            baton_rcas(way, result, state, healthy,
+                       state_make(state_incarnation(healthy), PHASE_BROKEN), BATON_ID_TABLE);
+            if (!baton_wait(way, BATON_ID_TABLE))
+                was = *result;
+            baton_ep_free(way, result);
+        }
+        if (way != ep)
+            (void)baton_ep_close(way);
+        if (baton_node_state(baton_ep_cluster(ep), host) != BATON_NODE_ALIVE)
+            break;
     }
-    uint64_t *result = baton_ep_alloc(ep, 8, 8), was = 0;
-    if (result) {
-        baton_rcas(ep, result, state, healthy, state_make(state_incarnation(healthy), PHASE_BROKEN),
-                   BATON_ID_TABLE);
-        if (!baton_wait(ep, BATON_ID_TABLE))
-            was = *result;
-        baton_ep_free(ep, result);
-    }
-    if (other)
-        (void)baton_ep_close(other);
     return was;
 }
 
