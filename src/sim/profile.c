@@ -32,9 +32,9 @@ const struct baton_profile_field baton_profile_fields[] = {
     F(nic_tx, "ns", "the sending NIC's work on one operation, pipelined", ASSUMED),
     F(nic_rx, "ns", "the target NIC's work on one operation, pipelined", ASSUMED),
     F(wire, "ns", "one way through cables and one switch",
-      ASSUMED ", so that a round trip is about 2 us (design figure)"),
+      ASSUMED ", chosen so that an rfaa and the wait for it take 2 us, the order that both summaries name"),
     F(loopback, "ns", "one way inside the NIC to its own host",
-      ASSUMED ": of the order of the wire (design figure)"),
+      ASSUMED ", of the order of the wire: loopback costs about what remote access does"),
     F(pcie_read, "ns", "a NIC's read of host memory", ASSUMED),
     F(pcie_write, "ns", "until a NIC's write is visible to the host's CPU", ASSUMED),
     F(jitter, "ns", "added to each way, drawn evenly from 0 to this", ASSUMED),
@@ -52,10 +52,10 @@ const struct baton_profile_field baton_profile_fields[] = {
 const struct baton_profile baton_profiles[] = {
     {"cx3", 2,   100, 6,  8,  4,  40, 20,   150, 40,  120, 120, 350,
      300,   400, 250, 60, 90, 30, 30, 7000, 385, 385, 0,   30},
-    {"cx5", 2,   100, 6,  8,  4,  40, 15,    120, 30,  80, 80, 330,
-     280,   350, 220, 40, 60, 10, 10, 12500, 333, 222, 1,  30},
-    {"cx6", 2,   100, 6,  8,  4, 40, 15,    120, 30,  70, 70, 330,
-     280,   330, 210, 40, 50, 7, 7,  12500, 333, 172, 1,  30},
+    {"cx5", 2,   100, 6,  8,  4,  40, 15,    120, 30,  80, 80, 470,
+     400,   420, 220, 40, 60, 10, 10, 12500, 333, 222, 1,  30},
+    {"cx6", 2,   100, 6,  8,  4, 40, 15,    120, 30,  70, 70, 480,
+     410,   440, 210, 40, 50, 7, 7,  12500, 333, 172, 1,  30},
     {.name = ""},
 };
 
