@@ -643,18 +643,18 @@ int baton_ep_open(struct baton_node *node, struct baton_ep **out)
     if (!ep->scratch) {
         rc = baton_fail(-ENOMEM, "the arena of node %u is full (%zu bytes)", node->index,
                         cluster->arena_bytes);
-        goto free_ep;
+        goto fail;
     }
     if (!ep->peers || !ep->pub.peers)
-        goto free_ep;
+        goto fail;
     for (unsigned i = 0; i < ep->nodes; i++)
         ep->peers[i].seq = 2; /* so that 0 proves nothing */
     if ((rc = cluster->ops->ep_open(ep)))
-        goto free_ep;
+        goto fail;
     baton_node_count_endpoint(node, 1);
     *out = &ep->pub;
     return 0;
-free_ep:
+fail:
     if (ep->scratch)
         baton_arena_free(node, ep->scratch);
     free(ep->pub.peers);
@@ -663,24 +663,40 @@ free_ep:
     return rc;
 }
 
-int baton_ep_close(struct baton_ep *pub)
+static void drop_layers(struct baton_epx *ep)
 {
-    struct baton_epx *ep = baton_epx(pub);
-    struct baton_node *node = ep->nodep;
-    int rc = baton_wait_all(pub);
     while (ep->top != &ep->world) {
         struct baton_layer *layer = ep->top;
         ep->top = layer->inner;
         if (layer->ops->fini)
             layer->ops->fini(layer, ep);
     }
-    node->cluster->ops->ep_close(ep);
-    baton_arena_free(node, ep->scratch);
+}
+
+static void free_ep(struct baton_epx *ep)
+{
+    baton_node_count_endpoint(ep->nodep, -1);
     free(ep->pub.peers);
     free(ep->peers);
     free(ep);
-    baton_node_count_endpoint(node, -1);
+}
+
+int baton_ep_close(struct baton_ep *pub)
+{
+    struct baton_epx *ep = baton_epx(pub);
+    int rc = baton_wait_all(pub);
+    drop_layers(ep);
+    ep->nodep->cluster->ops->ep_close(ep);
+    baton_arena_free(ep->nodep, ep->scratch);
+    free_ep(ep);
     return rc;
+}
+
+void baton_ep_abandon(struct baton_epx *ep)
+{
+    drop_layers(ep);
+    ep->nodep->cluster->ops->ep_abandon(ep);
+    free_ep(ep);
 }
 
 struct baton_node *baton_ep_node(const struct baton_ep *ep)

@@ -159,6 +159,12 @@ void baton_op_done(struct baton_epx *ep, const struct baton_op *op, int rc, bool
  */
 bool baton_op_apply(const struct baton_op *op, uint64_t old, uint64_t *desired);
 
+/*
+ * Frees the endpoint of a thread that is no more, at once. What it had rung may still happen, so the arena
+ * memory that results go to stays taken.
+ */
+void baton_ep_abandon(struct baton_epx *ep);
+
 /* ---- Memory of a node ----------------------------------------------------------------------
  *
  * Kept by the common part for the nodes of this process. Segment 0 is the arena.
@@ -250,6 +256,9 @@ struct baton_world_ops {
 
     /* Teams; null: one pthread per thread (baton_run_threads). */
     int (*run)(struct baton_cluster *cluster, const struct baton_team *teams, unsigned count);
+
+    /* The thread is no more: forgets `ep` without waiting for anything. Only where that can happen. */
+    void (*ep_abandon)(struct baton_epx *ep);
 };
 
 struct baton_cluster {

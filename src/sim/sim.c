@@ -5,6 +5,7 @@
 #include "base/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,33 @@ void sim_write(struct sim *s, uint64_t *word, uint64_t value)
 
 /* ---- Blocking and waking */
 
+/* A word that waiters have in common, seen without an operation. Null: it can not be reached. */
+static const uint64_t *common_word(struct sim *s, baton_gptr at)
+{
+    return s->dead[baton_gptr_node(at)] ? NULL : baton_local_word(s->cluster, at);
+}
+
+/* Whether somebody has died who takes part in what is waited for. */
+static int death_over(struct sim *s, struct sim_thread *t, struct baton_wait *wait)
+{
+    const struct baton_node *self = s->cluster->local[t->team->node];
+    const struct baton_group *group = wait->group;
+    uint64_t deaths = baton_word_load(&self->deaths);
+    for (unsigned n = 0; n < s->cluster->nodes && deaths != wait->deaths; n++) {
+        if (!baton_node_died_since(self, n, wait->deaths))
+            continue;
+        if (!group || !group->members)
+            return -EOWNERDEAD;
+        const uint64_t *word = common_word(s, group->members + 8 * (uint64_t)n);
+        if (!word)
+            return -EHOSTDOWN;
+        if (*word)
+            return -EOWNERDEAD;
+    }
+    wait->deaths = deaths;
+    return 0;
+}
+
 static bool cond_holds(struct sim_thread *t, const struct baton_cond *c)
 {
     return ((peek(t, c->word) & c->mask) == c->value) != (c->negate != 0);
@@ -101,11 +129,14 @@ static bool turn_changed(struct sim_thread *t)
     return false;
 }
 
-int sim_wait_over(struct sim *s, struct sim_thread *t, const struct baton_wait *wait)
+int sim_wait_over(struct sim *s, struct sim_thread *t, struct baton_wait *wait)
 {
     const struct baton_group *group = wait->group;
+    int rc = death_over(s, t, wait);
+    if (rc)
+        return rc;
     if (group && group->state) {
-        const uint64_t *word = baton_local_word(s->cluster, group->state);
+        const uint64_t *word = common_word(s, group->state);
         if (!word)
             return -EHOSTDOWN;
         if (*word != group->healthy)
@@ -165,9 +196,8 @@ static void watch_all(struct sim *s, struct sim_thread *t)
             watch(s, t, t->reads[i].word);
     else
         return;
-    const uint64_t *word = t->wait->group && t->wait->group->state
-                               ? baton_local_word(s->cluster, t->wait->group->state)
-                               : NULL;
+    const uint64_t *word =
+        t->wait->group && t->wait->group->state ? common_word(s, t->wait->group->state) : NULL;
     if (word)
         watch(s, t, word);
 }
@@ -191,6 +221,7 @@ void sim_rewatch(struct sim *s, struct sim_thread *t)
 {
     t->state = SIM_CONDS;
     watch_all(s, t);
+    sim_try_wake(s, t); /* its time, or somebody it waits for, may be gone */
 }
 
 int sim_relax_until_changed(struct sim *s, struct sim_thread *t, struct baton_wait *wait)
@@ -275,6 +306,74 @@ static void buffer(struct sim *s, const struct sim_buffered *b)
         s->driver->buffered(s, t);
 }
 
+/* ---- Deaths */
+
+static void ep_unlink(struct sim_ep *e)
+{
+    *e->link = e->next;
+    if (e->next)
+        e->next->link = e->link;
+}
+
+static void ep_link(struct sim_ep *e, struct sim_ep **list)
+{
+    e->next = *list;
+    e->link = list;
+    if (e->next)
+        e->next->link = &e->next;
+    *list = e;
+}
+
+static void sim_ep_abandon(struct baton_epx *ep)
+{
+    struct sim_ep *e = ep->world.state;
+    e->epx = NULL;
+    e->thread = NULL;
+    ep_unlink(e);
+    ep_link(e, &sim_of(ep)->abandoned);
+}
+
+void sim_kill_thread(struct sim *s, struct sim_thread *t)
+{
+    struct sim_ep *next;
+    if (t->state == SIM_ENDED || t->state == SIM_KILLED)
+        return;
+    unwatch_all(t);
+    t->state = SIM_KILLED;
+    t->buffer_n = 0; /* as if it had died before these stores: nobody has seen them */
+    s->alive--;
+    for (struct sim_ep *e = s->eps; e; e = next) {
+        next = e->next;
+        if (e->owner == t)
+            baton_ep_abandon(e->epx);
+    }
+}
+
+void sim_kill_node(struct sim *s, unsigned node)
+{
+    struct sim_qp *q;
+    if (s->dead[node])
+        return;
+    s->dead[node] = 1;
+    for (size_t i = 0; i < s->threads_n; i++)
+        if (s->threads[i]->team->node == node)
+            sim_kill_thread(s, s->threads[i]);
+    for (size_t i = 0; i < s->busy_n;) {
+        q = s->busy[i];
+        if (q->node == node || q->ep->node == node)
+            sim_qp_fail(s, q, 0, -EHOSTDOWN, "the node has died"); /* takes it out of the list */
+        else
+            i++;
+    }
+    s->units[node] = 0;
+    s->unit_words[node] = NULL;
+    for (unsigned n = 0; n < s->cluster->nodes; n++)
+        if (s->cluster->local[n] && !s->dead[n])
+            baton_node_note_death(s->cluster->local[n], node);
+    for (size_t i = 0; i < s->threads_n; i++)
+        sim_try_wake(s, s->threads[i]);
+}
+
 static void sim_ring(struct baton_layer *l, struct baton_epx *ep, const struct baton_op *ops,
                      unsigned n)
 {
@@ -295,6 +394,7 @@ static void sim_ring(struct baton_layer *l, struct baton_epx *ep, const struct b
         }
         return;
     }
+    s->current->next.ops = n;
     act(s, SIM_ACT_RING, NULL);
     for (unsigned i = 0; i < n; i++) {
         struct sim_buffered b = {.op = ops[i], .ep = e};
@@ -314,7 +414,13 @@ static void sim_advance(struct baton_layer *l, struct baton_epx *ep)
 
 static int sim_reset(struct baton_layer *l, struct baton_epx *ep, unsigned node)
 {
-    return sim_of(ep)->cluster->local[node] ? 0 : -EHOSTDOWN;
+    struct sim *s = sim_of(ep);
+    struct sim_qp *q = ((struct sim_ep *)l->state)->qps[node];
+    if (!s->cluster->local[node] || s->dead[node] || s->dead[ep->pub.node])
+        return baton_fail(-EHOSTDOWN, "node %u is dead or absent", node);
+    if (q)
+        q->broken = false;
+    return 0;
 }
 
 static void has_read(struct sim *s, const uint64_t *word, uint64_t value)
@@ -467,8 +573,23 @@ static int sim_ep_open(struct baton_epx *ep)
     }
     e->epx = ep;
     e->qps = qps;
+    e->node = ep->pub.node;
+    e->owner = sim_of(ep)->current;
+    ep_link(e, &sim_of(ep)->eps);
     ep->world = (struct baton_layer){&sim_ep_ops, NULL, e};
     return 0;
+}
+
+/* Events may still name the queue pairs, so they stay until the cluster goes. */
+static void forget_qps(struct sim *s, struct sim_ep *e)
+{
+    for (unsigned n = 0; n < s->cluster->nodes; n++) {
+        struct sim_qp *q = e->qps[n];
+        if (!q)
+            continue;
+        q->next_dead = s->dead_qps;
+        s->dead_qps = q;
+    }
 }
 
 static void sim_ep_close(struct baton_epx *ep)
@@ -483,13 +604,8 @@ static void sim_ep_close(struct baton_epx *ep)
         sim_drain(s);
     else if (e->busy)
         sim_block(s, e, SIM_WORK, 0);
-    for (unsigned n = 0; n < ep->nodes; n++) {
-        struct sim_qp *q = e->qps[n];
-        if (!q)
-            continue;
-        q->next_dead = s->dead_qps;
-        s->dead_qps = q;
-    }
+    forget_qps(s, e);
+    ep_unlink(e);
     free(e->qps);
     free(e);
 }
@@ -504,6 +620,8 @@ static void thread_main(void *arg)
 
 static void free_threads(struct sim *s)
 {
+    for (struct sim_ep *e = s->eps; e; e = e->next)
+        e->owner = NULL;
     for (size_t i = 0; i < s->threads_n; i++) {
         struct sim_thread *t = s->threads[i];
         if (t && t->coro)
@@ -571,7 +689,7 @@ static int sim_run(struct baton_cluster *cluster, const struct baton_team *teams
 
 static int find_driver(struct sim *s, const char *options)
 {
-    static const char *const known[] = {"driver", "profile", NULL};
+    static const char *const known[] = {"driver", "profile", "faults", NULL};
     char name[16] = "timed";
     int rc = baton_options_check(options, known);
     if (rc)
@@ -592,6 +710,13 @@ static void sim_free(struct sim *s)
         s->reports = r->next;
         free(r);
     }
+    while (s->abandoned) {
+        struct sim_ep *e = s->abandoned;
+        ep_unlink(e);
+        forget_qps(s, e);
+        free(e->qps);
+        free(e);
+    }
     while (s->dead_qps) {
         struct sim_qp *q = s->dead_qps;
         s->dead_qps = q->next_dead;
@@ -599,6 +724,7 @@ static void sim_free(struct sim *s)
         free(q);
     }
     free(s->busy);
+    free(s->dead);
     free(s->units);
     free(s->unit_words);
     free(s);
@@ -616,17 +742,33 @@ static int sim_open(struct baton_cluster *cluster, const struct baton_cluster_op
     s->seed = opts->seed;
     s->swap = opts->flags & BATON_CLUSTER_SWAP;
     s->reports_end = &s->reports;
+    s->dead = calloc(cluster->nodes, sizeof(*s->dead));
     s->units = calloc(cluster->nodes, sizeof(*s->units));
     s->unit_words = calloc(cluster->nodes, sizeof(*s->unit_words));
     baton_random_init(&s->random, opts->seed);
     cluster->world = s;
     cluster->caps = (struct baton_caps){
         .atomics = BATON_ATOMICS_HCA, .masked = true, .word_atomic = true, .chain_order = !s->swap};
-    rc = s->units && s->unit_words ? find_driver(s, opts->options) : -ENOMEM;
+    rc = s->dead && s->units && s->unit_words ? find_driver(s, opts->options) : -ENOMEM;
     if (!rc)
         rc = s->driver->open(s, opts->options);
     if (rc)
         sim_free(s);
+    return rc;
+}
+
+static enum baton_node_state sim_node_state(struct baton_cluster *cluster, unsigned index)
+{
+    const struct sim *s = cluster->world;
+    return s->dead[index] ? BATON_NODE_DEAD : baton_local_node_state(cluster, index);
+}
+
+static int sim_name_find(struct baton_node *node, const char *name, baton_gptr *at)
+{
+    const struct sim *s = node->cluster->world;
+    int rc = baton_local_name_find(node, name, at);
+    if (!rc && s->dead[baton_gptr_node(*at)])
+        rc = baton_fail(-ENOENT, "the node that published the name \"%s\" is dead", name);
     return rc;
 }
 
@@ -644,6 +786,50 @@ unsigned baton_sim_misuses(const struct baton_cluster *cluster)
     return s ? s->reports_n : 0;
 }
 
+int baton_sim_kill_node(struct baton_cluster *cluster, unsigned node)
+{
+    struct sim *s = cluster->ops == &baton_world_sim ? cluster->world : NULL;
+    if (!s || !baton_cluster_node(cluster, node))
+        return baton_fail(-EINVAL, "node %u is none of a simulated cluster", node);
+    sim_kill_node(s, node);
+    if (s->current && s->current->state == SIM_KILLED)
+        baton_coro_yield(s->current->coro);
+    return 0;
+}
+
+int baton_sim_describe(const struct baton_cluster *cluster, char *out, size_t bytes)
+{
+    struct sim *s = cluster->ops == &baton_world_sim ? cluster->world : NULL;
+    if (!s)
+        return baton_fail(-EINVAL, "not a simulated cluster");
+    int n = snprintf(out, bytes, "driver %s, seed %" PRIu64 ", ", s->driver->name, s->seed);
+    if ((size_t)n < bytes)
+        s->driver->describe(s, out + n, bytes - (size_t)n);
+    return 0;
+}
+
+int baton_sim_counts(const struct baton_cluster *cluster, struct baton_sim_counts *out)
+{
+    const struct sim *s = cluster->ops == &baton_world_sim ? cluster->world : NULL;
+    if (!s)
+        return baton_fail(-EINVAL, "not a simulated cluster");
+    struct baton_random copy = s->random;
+    uint64_t state = baton_random_next(&copy) ^ s->trail ^ s->now;
+    *out = (struct baton_sim_counts){
+        .ops = s->ops, .steps = s->steps, .now_ns = s->now, .unseed = baton_random_mix(&state)};
+    return 0;
+}
+
+int baton_sim_calm(struct baton_cluster *cluster)
+{
+    struct sim *s = cluster->ops == &baton_world_sim ? cluster->world : NULL;
+    if (!s)
+        return baton_fail(-EINVAL, "not a simulated cluster");
+    if (s->driver->calm)
+        s->driver->calm(s);
+    return 0;
+}
+
 const char *baton_sim_misuse(const struct baton_cluster *cluster, unsigned index)
 {
     const struct sim *s = cluster->ops == &baton_world_sim ? cluster->world : NULL;
@@ -658,13 +844,14 @@ const struct baton_world_ops baton_world_sim = {
     .name = "sim",
     .open = sim_open,
     .close = sim_close,
-    .node_state = baton_local_node_state,
+    .node_state = sim_node_state,
     .segment_create = sim_segment_create,
     .segment_destroy = baton_local_segment_destroy,
     .name_publish = baton_local_name_publish,
     .name_withdraw = baton_local_name_withdraw,
-    .name_find = baton_local_name_find,
+    .name_find = sim_name_find,
     .ep_open = sim_ep_open,
     .ep_close = sim_ep_close,
+    .ep_abandon = sim_ep_abandon,
     .run = sim_run,
 };

@@ -83,6 +83,7 @@ struct sim_thread {
     enum sim_state state;
     struct {
         enum sim_act act;
+        unsigned ops; /* SIM_ACT_RING: the length of the chain */
         const uint64_t *word;
     } next;
 
@@ -138,15 +139,20 @@ struct sim_qp {
     struct baton_nic_value values[SIM_QP_MAX];
     struct sim_part parts[SIM_QP_MAX];
     size_t place; /* in sim->busy, while it has entries */
+    bool broken;
+    uint64_t held; /* no step before this time; the random driver's */
     void *driver;
 };
 
 struct sim_ep {
-    struct baton_epx *epx;
-    struct sim_thread *thread; /* whose it is */
-    struct sim_qp **qps;       /* by node; made when first used */
-    unsigned busy;             /* queue pairs with entries */
-    bool closing;              /* its thread waits until there are none */
+    struct baton_epx *epx;     /* null: abandoned, its operations go on without anybody who waits */
+    struct sim_thread *thread; /* who rang last */
+    struct sim_thread *owner;  /* who opened it; null: code outside of baton_run */
+    struct sim_ep *next, **link; /* of all that are open, or of all that were abandoned */
+    struct sim_qp **qps;         /* by node; made when first used */
+    unsigned node;
+    unsigned busy; /* queue pairs with entries */
+    bool closing;  /* its thread waits until there are none */
 };
 
 /* What a driver does. Calls that may be null are marked. */
@@ -168,6 +174,12 @@ struct sim_driver {
     void (*posted)(struct sim *, struct sim_qp *, unsigned at);
     /* A polling loop ends a turn: blocks the current thread and returns how it goes on. */
     int (*relax)(struct sim *, struct sim_thread *, struct baton_wait *);
+    /* The RMW unit of the node has become free otherwise than by the last step of an RMW. Null. */
+    void (*unit_freed)(struct sim *, unsigned node);
+    /* No more faults from now on. Null: there are none. */
+    void (*calm)(struct sim *);
+    /* What was drawn for this run, in words. */
+    void (*describe)(struct sim *, char *out, size_t bytes);
     /* One of n possibilities: where operations that nothing orders, or pieces, change places. */
     unsigned (*choose)(struct sim *, unsigned n);
 };
@@ -187,6 +199,7 @@ struct sim {
     bool swap;
     bool
         immediate_ack; /* a put is done when it starts its write, a fetch when it lands; else when it leaves */
+    uint8_t *dead;         /* by node */
     uint8_t *units;        /* by node: its RMW unit is taken */
     uint64_t **unit_words; /* by node: the word of the RMW between its read and its write */
     struct sim_thread **threads;
@@ -194,6 +207,7 @@ struct sim {
     struct sim_thread *current; /* null: code outside of baton_run */
     struct sim_qp **busy;       /* queue pairs with entries */
     size_t busy_n, busy_room, qps_n;
+    struct sim_ep *eps, *abandoned;
     struct sim_qp *dead_qps;  /* of closed endpoints: events may still name them */
     struct sim_watch **watch; /* hash of words */
     size_t watch_mask;
@@ -201,6 +215,7 @@ struct sim {
     struct sim_report *reports, **reports_end;
     unsigned reports_n;
     uint64_t steps, ops; /* machine steps; remote operations */
+    uint64_t trail;      /* a function of every word that a NIC has moved, in order */
 };
 
 static inline struct sim *sim_of(struct baton_epx *ep)
@@ -228,7 +243,15 @@ int sim_block(struct sim *s, struct sim_ep *e, enum sim_state state, uint64_t un
 void sim_rewatch(struct sim *s, struct sim_thread *t);
 
 /* Whether waiting has become senseless: 0, or what the wait returns. */
-int sim_wait_over(struct sim *s, struct sim_thread *t, const struct baton_wait *wait);
+int sim_wait_over(struct sim *s, struct sim_thread *t, struct baton_wait *wait);
+
+/*
+ * Deaths. A thread's death is that of a program's thread which nobody notices; what it has rung goes on. A
+ * node's is that of its program and its NIC: the others' operations there fail, and they are told. The
+ * current thread must yield at once if it was among the dead.
+ */
+void sim_kill_thread(struct sim *s, struct sim_thread *t);
+void sim_kill_node(struct sim *s, unsigned node);
 
 /* A relax that blocks until something that this turn read has changed. */
 int sim_relax_until_changed(struct sim *s, struct sim_thread *t, struct baton_wait *wait);
@@ -249,7 +272,11 @@ bool sim_nic_ready(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_
                    struct baton_nic_blocker *why);
 /* Takes a step that is ready. Entries that are done with leave the front of the queue pair. */
 void sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step);
-/* Ends everything outstanding on the queue pair with this error for the entry `at` and -ECANCELED behind. */
+/*
+ * Breaks the queue pair: everything outstanding ends, the entry `at` with this error and the rest with
+ * -ECANCELED. Writes that have started still reach memory, unless it is a dead node's: somebody may have been
+ * told that they were accepted.
+ */
 void sim_qp_fail(struct sim *s, struct sim_qp *q, unsigned at, int rc, const char *text);
 /* Lets everything outstanding happen, in some order: for code outside of baton_run, and at close. */
 void sim_drain(struct sim *s);
@@ -259,7 +286,13 @@ void sim_drain(struct sim *s);
 /* A segment with a byte per word that says its kind, for what is not too large. */
 int sim_segment_create(struct baton_node *node, unsigned slot, struct baton_segment *segment);
 
-enum sim_writer { SIM_WRITER_CPU_STORE, SIM_WRITER_CPU_RMW, SIM_WRITER_PUT, SIM_WRITER_NIC_RMW };
+enum sim_writer {
+    SIM_WRITER_CPU_STORE,
+    SIM_WRITER_CPU_RMW,
+    SIM_WRITER_PUT,
+    SIM_WRITER_NIC_RMW,
+    SIM_WRITER_RENEWAL
+};
 
 /* Checks a write to a word of that node against its declared kind and RMWs that are under way. */
 void sim_misuse_write(struct sim *s, unsigned node, const uint64_t *word, enum sim_writer who);

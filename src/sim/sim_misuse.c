@@ -50,7 +50,7 @@ int sim_segment_create(struct baton_node *node, unsigned slot, struct baton_segm
 }
 
 static const char *const writers[] = {"a CPU's store", "a CPU's read-modify-write", "a put",
-                                      "a NIC's read-modify-write"};
+                                      "a NIC's read-modify-write", "a put of several words"};
 static const char *const kind_names[] = {"plain", "for the NIC's read-modify-writes",
                                          "for the CPU's read-modify-writes", "guarded"};
 

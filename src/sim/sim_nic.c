@@ -142,13 +142,17 @@ static void now_idle(struct sim *s, struct sim_qp *q)
 
 void sim_qp_post(struct sim *s, struct sim_qp *q, const struct baton_op *op)
 {
-    struct baton_epx *ep = q->ep->epx;
     int rc = 0;
-    if (ep->peers[q->node].broken) {
-        baton_op_done(ep, op, -ECANCELED, false, NULL);
+    int known = q->ep->epx->peers[q->node].broken;
+    if (known || q->broken) {
+        baton_op_done(q->ep->epx, op, known ? -ECANCELED : -EHOSTDOWN, false, NULL);
         return;
     }
-    char *remote = baton_local_resolve(s->cluster, op, &rc);
+    char *remote = NULL;
+    if (s->dead[q->ep->node] || s->dead[q->node])
+        rc = -EHOSTDOWN;
+    else
+        remote = baton_local_resolve(s->cluster, op, &rc);
     if (!q->nic.n)
         now_busy(s, q);
     unsigned count = pieces_of(op), words = op->bytes / 8, before = q->nic.n;
@@ -257,6 +261,8 @@ static void tell(struct sim *s, struct sim_ep *e, const struct baton_op *op, int
                  const char *text)
 {
     struct sim_thread *t = e->thread;
+    if (!e->epx)
+        return;
     baton_op_done(e->epx, op, rc, wrote, text);
     if (t && t->state == SIM_WORK && t->blocked == e)
         sim_try_wake(s, t);
@@ -292,8 +298,17 @@ void sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_
     if (step == BATON_NIC_COMMIT) {
         if (rmw)
             s->unit_words[q->node] = NULL;
-        sim_misuse_write(s, q->node, remote, rmw ? SIM_WRITER_NIC_RMW : SIM_WRITER_PUT);
+        /* A put of several words makes them anew, whatever they are for. */
+        sim_misuse_write(s, q->node, remote,
+                         rmw               ? SIM_WRITER_NIC_RMW
+                         : p->op.bytes > 8 ? SIM_WRITER_RENEWAL
+                                           : SIM_WRITER_PUT);
     }
+    if (step == BATON_NIC_COMMIT || step == BATON_NIC_LAND)
+        s->trail = (s->trail ^ (uint64_t)(step == BATON_NIC_COMMIT ? q->values[at].to_remote
+                                                                   : q->values[at].to_local)) *
+                       UINT64_C(0x9e3779b97f4a7c15) +
+                   q->node;
     baton_nic_apply(&q->nic, at, step, &memory);
     if (p->extra)
         move_extra(s, q, at, step);
@@ -312,8 +327,33 @@ void sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_
     drop_front(s, q);
 }
 
+static void finish_started(struct sim *s, struct sim_qp *q)
+{
+    for (unsigned at = 0; at < q->nic.n;) {
+        uint64_t before = q->dropped;
+        bool rmw = q->entries[at].kind == BATON_NIC_RCAS || q->entries[at].kind == BATON_NIC_RFAA;
+        if (rmw && q->flags[at] & baton_nic_bit(BATON_NIC_READ) &&
+            sim_nic_ready(s, q, at, BATON_NIC_START, NULL))
+            sim_nic_apply(s, q, at, BATON_NIC_START);
+        if (q->flags[at] & baton_nic_bit(BATON_NIC_START) &&
+            sim_nic_ready(s, q, at, BATON_NIC_COMMIT, NULL)) {
+            sim_nic_apply(s, q, at, BATON_NIC_COMMIT);
+            if (rmw && s->driver->unit_freed)
+                s->driver->unit_freed(s, q->node);
+        }
+        at += 1 - (unsigned)(q->dropped - before);
+    }
+}
+
 void sim_qp_fail(struct sim *s, struct sim_qp *q, unsigned at, int rc, const char *text)
 {
+    uint64_t entry = q->dropped + at;
+    if (!s->dead[q->node])
+        finish_started(s, q);
+    if (!q->nic.n)
+        return;
+    at = entry < q->dropped ? 0 : (unsigned)(entry - q->dropped);
+
     /* Take the entries away first: telling may wake a thread that posts again. */
     struct baton_op ops[SIM_QP_MAX];
     unsigned n = 0;
@@ -322,7 +362,8 @@ void sim_qp_fail(struct sim *s, struct sim_qp *q, unsigned at, int rc, const cha
         struct sim_part *p = &q->parts[i];
         bool waiting = false;
         free(p->extra);
-        if (!p->number || !p->first)
+        /* Of an operation whose first pieces are done and gone, the rest speaks. */
+        if (!p->number || (i && q->parts[i - 1].number == p->number))
             continue;
         for (unsigned j = i; j < q->nic.n && q->parts[j].number == p->number; j++)
             waiting |= q->parts[j].pieces != 0;
@@ -344,6 +385,7 @@ void sim_qp_fail(struct sim *s, struct sim_qp *q, unsigned at, int rc, const cha
         }
     q->dropped += q->nic.n;
     q->nic.n = 0;
+    q->broken = true;
     now_idle(s, q);
     for (unsigned i = 0; i < n; i++)
         tell(s, q->ep, &ops[i], i ? -ECANCELED : rc, false, i ? NULL : text);

@@ -14,6 +14,7 @@
  *     rcas, rfaa           as a get; the atomic unit of the target is busy from its read to its write
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,7 +168,7 @@ static uint64_t act_cost(struct sim *s, struct sim_thread *t)
     case SIM_ACT_FENCE:
         return d->p.cpu_fence;
     case SIM_ACT_RING:
-        return d->p.doorbell;
+        return d->p.doorbell + d->p.post * t->next.ops;
     default:
         return 0;
     }
@@ -217,6 +218,9 @@ static void flush(struct sim *s, struct sim_thread *t)
 {
     struct timed *d = timed_of(s);
     struct timed_thread *tt = t->driver;
+    tt->flushing = t->buffer_n > 0;
+    if (!tt->flushing)
+        return; /* it has been killed */
     if (!sim_can_flush(s, t)) {
         /* The queue pair is full: the doorbell has to wait. */
         event(s, s->now + d->p.qp_gap, EVENT_FLUSH, t, 0, 0);
@@ -270,7 +274,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 static uint64_t one_way(struct sim *s, const struct sim_qp *q)
 {
     const struct baton_profile *p = &timed_of(s)->p;
-    uint64_t way = q->ep->epx->pub.node == q->node ? p->loopback : p->wire;
+    uint64_t way = q->ep->node == q->node ? p->loopback : p->wire;
     return way + (p->jitter ? baton_random_below(&s->random, p->jitter + 1) : 0);
 }
 
@@ -287,7 +291,7 @@ static void timed_posted(struct sim *s, struct sim_qp *q, unsigned at)
     struct timed_qp *tq = tq_of(s, q);
     if (!tq)
         return;
-    struct timed_node *from = &d->nodes[q->ep->epx->pub.node], *to = &d->nodes[q->node];
+    struct timed_node *from = &d->nodes[q->ep->node], *to = &d->nodes[q->node];
     for (; at < q->nic.n; at++) {
         const struct sim_part *part = &q->parts[at];
         const struct baton_nic_entry *n = &q->entries[at];
@@ -457,9 +461,9 @@ static void resume(struct sim *s, struct sim_thread *t)
     if (!sim_runnable(s, t)) {
         /* What it waited for held and holds no more. */
         sim_rewatch(s, t);
-        return;
+    } else {
+        sim_resume(s, t);
     }
-    sim_resume(s, t);
     if (t->state >= SIM_CONDS && t->state <= SIM_DELAY)
         timeouts(s, t);
 }
@@ -548,6 +552,11 @@ static void timed_close(struct sim *s)
     free(d);
 }
 
+static void timed_describe(struct sim *s, char *out, size_t bytes)
+{
+    snprintf(out, bytes, "profile %s", timed_of(s)->p.name);
+}
+
 const struct sim_driver sim_driver_timed = {
     .name = "timed",
     .open = timed_open,
@@ -559,5 +568,7 @@ const struct sim_driver sim_driver_timed = {
     .buffered = timed_buffered,
     .posted = timed_posted,
     .relax = timed_relax,
+    .unit_freed = offer_unit,
+    .describe = timed_describe,
     .choose = timed_choose,
 };
