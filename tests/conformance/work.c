@@ -9,8 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Words on the host for each lock, a line each. */
-enum { TWIN0, TWIN1, TURNS0, TURNS1, DATA_LINES };
+/*
+ * Words on the host for each lock: two twins on lines of their own, and two words that take turns. The
+ * latter begin four lines each, all of which the late get fetches, so that it stays on its way for long.
+ */
+enum { TWIN0 = 0, TWIN1 = 1, TURNS0 = 2, TURNS1 = 6, DATA_LINES = 10 };
+enum { LATE_WORDS = 32 };
 #define DATA_BYTES (WORK_LOCKS * DATA_LINES * 64)
 
 enum { ID_DATA = 1, ID_LATE = 2 };
@@ -23,6 +27,11 @@ static unsigned data_word(unsigned lock, unsigned line)
 static baton_gptr data_at(const struct worker *k, unsigned lock, unsigned line)
 {
     return k->data + 8 * data_word(lock, line);
+}
+
+static unsigned turn_line(uint64_t n)
+{
+    return n % 2 ? TURNS1 : TURNS0;
 }
 
 void *work_memory(size_t bytes)
@@ -105,7 +114,7 @@ int worker_open(struct worker *k, struct work *w, struct baton_ep *ep, unsigned 
     }
     OK(baton_waiter_open(ep, &k->waiter));
     worker_use(k, k->waiter);
-    k->buffer = baton_ep_alloc(ep, 64, 64);
+    k->buffer = baton_ep_alloc(ep, 8 * (8 + LATE_WORDS), 64);
     CHECK(k->buffer);
     baton_random_init(&k->random, w->seed * 1000 + slot);
     return 0;
@@ -139,6 +148,9 @@ static int look_at_waiters(struct worker *k, unsigned i)
 {
     struct work_shared *sh = k->w->shared;
     bool fcfs = k->locks[i].ops->caps & BATON_LOCK_FCFS, overlap = false;
+    if (fcfs && !baton_word_load(&k->slot->door))
+        return conf_fail(__FILE__, __LINE__,
+                         "says that it is fair, but not where its doorway ends");
     for (unsigned t = 0; t < WORK_THREADS; t++) {
         struct work_slot *o = &sh->slots[t];
         if (o == k->slot || baton_word_load(&o->lock) != i + 1)
@@ -166,9 +178,9 @@ static int section_nic(struct worker *k, unsigned i, uint64_t n)
     OK(baton_wait(k->ep, ID_DATA));
     EQUAL(k->buffer[0], n);
     EQUAL(k->buffer[1], n);
-    OK(baton_get(k->ep, &k->buffer[2], data_at(k, i, TURNS0 + (n + 1) % 2), 8, ID_LATE));
+    OK(baton_get(k->ep, &k->buffer[8], data_at(k, i, turn_line(n + 1)), 8 * LATE_WORDS, ID_LATE));
     OK(baton_put64(k->ep, data_at(k, i, TWIN1), n + 1, 0));
-    OK(baton_put64(k->ep, data_at(k, i, TURNS0 + n % 2), n + 1, 0));
+    OK(baton_put64(k->ep, data_at(k, i, turn_line(n)), n + 1, 0));
     return baton_put64(k->ep, data_at(k, i, TWIN0), n + 1, 0);
 }
 
@@ -178,8 +190,8 @@ static int section_cpu(struct worker *k, unsigned i, uint64_t n)
     EQUAL(baton_load(ep, k->local + data_word(i, TWIN0)), n);
     EQUAL(baton_load(ep, k->local + data_word(i, TWIN1)), n);
     baton_store(ep, k->local + data_word(i, TWIN1), n + 1);
-    EQUAL(baton_load(ep, k->local + data_word(i, TURNS0 + (n + 1) % 2)), n);
-    baton_store(ep, k->local + data_word(i, TURNS0 + n % 2), n + 1);
+    EQUAL(baton_load(ep, k->local + data_word(i, turn_line(n + 1))), n);
+    baton_store(ep, k->local + data_word(i, turn_line(n)), n + 1);
     baton_store(ep, k->local + data_word(i, TWIN0), n + 1);
     return 0;
 }
@@ -230,14 +242,13 @@ int worker_round(struct worker *k, unsigned i, bool try)
     if (!cpu) {
         /* Not waited for inside, so only the release has kept it before the next holder's put. */
         OK(baton_wait(k->ep, ID_LATE));
-        EQUAL(k->buffer[2], n);
+        EQUAL(k->buffer[8], n);
     }
     return 0;
 }
 
-int worker_body(struct baton_ep *ep, unsigned thread, void *arg)
+static int work(struct work *w, struct baton_ep *ep, unsigned thread)
 {
-    struct work *w = arg;
     struct worker k;
     unsigned caps = 0;
     OK(worker_open(&k, w, ep, thread));
@@ -250,6 +261,15 @@ int worker_body(struct baton_ep *ep, unsigned thread, void *arg)
         done++;
     }
     return worker_close(&k);
+}
+
+int worker_body(struct baton_ep *ep, unsigned thread, void *arg)
+{
+    struct work *w = arg;
+    int rc = work(w, ep, thread);
+    if (rc && conf_is(w->c, CONF_NATIVE))
+        _exit(1); /* it has been said why; the others may wait for us for ever */
+    return rc;
 }
 
 /* ---- All of them */
