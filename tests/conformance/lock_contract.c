@@ -234,7 +234,16 @@ static int case_tables(struct conf *c)
     OK(baton_lock_release(&lock, b.ep[0], w));
     OK(baton_waiter_close(b.ep[0], w));
     OK(baton_table_close(b.ep[0], t));
-    return 0;
+    for (unsigned n = 0; n < 2; n++) {
+        OK(baton_waiter_close(b.ep[n], b.waiter[n]));
+        OK(baton_table_close(b.ep[n], b.table[n])); /* of the one that is gone */
+        if (baton_ep_state(b.ep[n], 1))
+            OK(baton_ep_reset(b.ep[n], 1));
+    }
+    OK(baton_table_close(b.ep[1], b.made));
+    for (unsigned n = 0; n < 2; n++)
+        OK(baton_ep_close(b.ep[n]));
+    return baton_cluster_close(b.cluster);
 }
 
 #define MANY 100000

@@ -19,7 +19,7 @@ struct trial {
     bool fired;
     bool all_ask; /* everybody calls reinit, not only one */
     bool reset;   /* the victim goes on with its endpoint, healed; else with a new one */
-    unsigned told, failed;
+    uint64_t told, failed;
     int first_rc; /* what the victim's call said */
 };
 
@@ -79,9 +79,9 @@ static int member(struct baton_ep *ep, unsigned thread, void *arg)
     if (rc == -EPROTO || rc == -EDEADLK)
         return rc;
     if (death_notice(rc))
-        t->told++;
+        baton_word_faa(&t->told, 1);
     else if (rc && victim)
-        t->failed++;
+        baton_word_faa(&t->failed, 1);
     else if (rc)
         return conf_fail(__FILE__, __LINE__, "somebody else's fault told as %d (%s)", rc,
                          baton_error_detail());
@@ -169,7 +169,8 @@ static int one_trial(const struct conf *c, enum baton_op_kind op, uint64_t nth, 
 static int case_every_operation(struct conf *c)
 {
     bool simulated = conf_is(c, CONF_SIMULATED);
-    unsigned seeds = simulated ? (unsigned)conf_rounds(c, 30) : 1, fired = 0, told = 0;
+    unsigned seeds = simulated ? (unsigned)conf_rounds(c, 30) : 1, fired = 0;
+    uint64_t told = 0;
     for (unsigned op = 0; op < BATON_OP_KINDS; op++) {
         unsigned missed = 0;
         for (uint64_t nth = 1; nth <= 12 && missed < 2; nth++) {
@@ -192,7 +193,8 @@ static int case_every_operation(struct conf *c)
         }
     }
     CHECK(fired >= 2);
-    printf("  %u faults, %u calls of others ended with a death notice\n", fired, told);
+    printf("  %u faults, %llu calls of others ended with a death notice\n", fired,
+           (unsigned long long)told);
     return 0;
 }
 
