@@ -178,6 +178,8 @@ bool sim_try_wake(struct sim *s, struct sim_thread *t)
         return false;
     if (t->state != SIM_CONDS)
         t->conds_n = 0;
+    if (t->state == SIM_WORK)
+        t->until = UINT64_MAX; /* it was no time */
     unwatch_all(t);
     t->state = SIM_READY;
     t->next.act = SIM_ACT_AWAKE;
@@ -397,6 +399,11 @@ static void sim_ring(struct baton_layer *l, struct baton_epx *ep, const struct b
     s->current->next.ops = n;
     act(s, SIM_ACT_RING, NULL);
     for (unsigned i = 0; i < n; i++) {
+        struct sim_qp *q = e->qps[ops[i].node];
+        if (s->driver->straight && !s->current->buffer_n && sim_qp_has_room(q, &ops[i])) {
+            sim_qp_post(s, q, &ops[i]);
+            continue;
+        }
         struct sim_buffered b = {.op = ops[i], .ep = e};
         buffer(s, &b);
     }

@@ -172,6 +172,8 @@ struct sim_driver {
     void (*buffered)(struct sim *, struct sim_thread *);
     /* Entries from `at` on are new in the queue pair. Null. */
     void (*posted)(struct sim *, struct sim_qp *, unsigned at);
+    /* Whether what is rung with nothing in the store buffer before it may skip that. */
+    bool straight;
     /* A polling loop ends a turn: blocks the current thread and returns how it goes on. */
     int (*relax)(struct sim *, struct sim_thread *, struct baton_wait *);
     /* The RMW unit of the node has become free otherwise than by the last step of an RMW. Null. */

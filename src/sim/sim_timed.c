@@ -34,6 +34,11 @@ struct line {
 };
 
 struct timed_thread {
+    /*
+     * It has done things that nobody can see before they end, up to this time, which may be ahead of the
+     * simulation's. Its next visible act comes after it.
+     */
+    uint64_t busy_until;
     uint32_t generation; /* of its state: events of older ones are void */
     bool flushing;
     struct {
@@ -68,11 +73,23 @@ struct timed {
     struct line *lines;
     size_t lines_mask, lines_n;
     bool failed; /* no memory for an event */
+    const struct sim_thread *wakes; /* is resumed by its own event, needs no other one */
 };
 
 static struct timed *timed_of(struct sim *s)
 {
     return s->driver_state;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t timed_now(struct sim *s)
+{
+    const struct timed_thread *tt = s->current ? s->current->driver : NULL;
+    return tt ? later(s->now, tt->busy_until) : s->now;
 }
 
 static void event(struct sim *s, uint64_t time, uint32_t kind, void *what, uint64_t detail,
@@ -185,9 +202,13 @@ static uint64_t wake_cost(struct sim *s, struct sim_thread *t)
 
 static bool timed_at_once(struct sim *s, struct sim_thread *t)
 {
-    uint64_t then = s->now + act_cost(s, t);
+    struct timed_thread *tt = t->driver;
+    uint64_t then = later(s->now, tt->busy_until) + act_cost(s, t);
+    if (t->next.act == SIM_ACT_RING) {
+        tt->busy_until = then;
+        return true;
+    }
     if (baton_wheel_next(timed_of(s)->wheel) <= then) {
-        struct timed_thread *tt = t->driver;
         event(s, then, EVENT_RESUME, t, ++tt->generation, 0);
         return false;
     }
@@ -200,9 +221,14 @@ static void timed_ready(struct sim *s, struct sim_thread *t)
     struct timed_thread *tt = t->driver;
     if (s->current == t && t->next.act != SIM_ACT_AWAKE)
         return; /* at_once has made the event */
-    uint64_t cost =
-        t->next.act == SIM_ACT_AWAKE ? (t->until <= s->now ? 0 : wake_cost(s, t)) : act_cost(s, t);
-    event(s, s->now + cost, EVENT_RESUME, t, ++tt->generation, 0);
+    uint64_t then = s->now;
+    if (t->next.act != SIM_ACT_AWAKE)
+        then = later(then, tt->busy_until) + act_cost(s, t);
+    else if (t->until > s->now)
+        then = later(then + wake_cost(s, t), tt->busy_until);
+    tt->generation++;
+    if (timed_of(s)->wakes != t)
+        event(s, then, EVENT_RESUME, t, tt->generation, 0);
 }
 
 static void timed_buffered(struct sim *s, struct sim_thread *t)
@@ -239,7 +265,7 @@ static void flush(struct sim *s, struct sim_thread *t)
 static int timed_relax(struct sim *s, struct sim_thread *t, struct baton_wait *wait)
 {
     struct timed *d = timed_of(s);
-    uint64_t now = s->now, pause = d->p.repoll;
+    uint64_t now = timed_now(s), pause = d->p.repoll;
     int over = sim_wait_over(s, t, wait);
     if (over)
         return over;
@@ -259,23 +285,14 @@ static unsigned timed_choose(struct sim *s, unsigned n)
     return (unsigned)baton_random_below(&s->random, n);
 }
 
-static uint64_t timed_now(struct sim *s)
-{
-    return s->now;
-}
-
 /* ---- Operations */
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
 
 static uint64_t one_way(struct sim *s, const struct sim_qp *q)
 {
     const struct baton_profile *p = &timed_of(s)->p;
     uint64_t way = q->ep->node == q->node ? p->loopback : p->wire;
-    return way + (p->jitter ? baton_random_below(&s->random, p->jitter + 1) : 0);
+    uint64_t draw = baton_random_next(&s->random) >> 32;
+    return way + (draw * (p->jitter + 1) >> 32);
 }
 
 static struct timed_qp *tq_of(struct sim *s, struct sim_qp *q)
@@ -292,6 +309,8 @@ static void timed_posted(struct sim *s, struct sim_qp *q, unsigned at)
     if (!tq)
         return;
     struct timed_node *from = &d->nodes[q->ep->node], *to = &d->nodes[q->node];
+    const struct timed_thread *tt = q->ep->thread ? q->ep->thread->driver : NULL;
+    uint64_t rung = tt ? later(s->now, tt->busy_until) : s->now;
     for (; at < q->nic.n; at++) {
         const struct sim_part *part = &q->parts[at];
         const struct baton_nic_entry *n = &q->entries[at];
@@ -302,7 +321,7 @@ static void timed_posted(struct sim *s, struct sim_qp *q, unsigned at)
         }
         if (part->first) {
             uint64_t bytes = part->op.kind == BATON_OP_GET ? 16 : part->op.bytes;
-            uint64_t out = later(s->now + d->p.nic_tx, later(tq->free_at, from->tx_free));
+            uint64_t out = later(rung + d->p.nic_tx, later(tq->free_at, from->tx_free));
             tq->free_at = out + d->p.qp_gap;
             from->tx_free = out + d->p.nic_gap + bytes * 1000 / d->p.bytes_per_us;
             uint64_t in = later(later(out + one_way(s, q), tq->arrival), to->rx_free) + d->p.nic_rx;
@@ -312,7 +331,7 @@ static void timed_posted(struct sim *s, struct sim_qp *q, unsigned at)
         if (n->kind == BATON_NIC_PUT) {
             /* A source in memory is read when the operation leaves; an inline one has been. */
             if (!n->constant)
-                event(s, later(s->now, tq->free_at - d->p.qp_gap), EVENT_STEP, q, entry,
+                event(s, later(rung, tq->free_at - d->p.qp_gap), EVENT_STEP, q, entry,
                       BATON_NIC_READ);
             else
                 event(s, tq->arrival, EVENT_STEP, q, entry, BATON_NIC_READ);
@@ -327,6 +346,8 @@ static void timed_posted(struct sim *s, struct sim_qp *q, unsigned at)
     }
 }
 
+static void step_now(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton_nic_step step);
+
 /* What follows a step of an entry, and when. */
 static void schedule_next(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton_nic_kind kind,
                           enum baton_nic_step step, bool wrote)
@@ -334,8 +355,10 @@ static void schedule_next(struct sim *s, struct sim_qp *q, uint64_t entry, enum 
     struct timed *d = timed_of(s);
     struct timed_qp *tq = q->driver;
     if (kind == BATON_NIC_PUT) {
-        if (step == BATON_NIC_READ)
-            event(s, later(s->now, tq->arrival), EVENT_STEP, q, entry, BATON_NIC_START);
+        if (step == BATON_NIC_READ && tq->arrival > s->now)
+            event(s, tq->arrival, EVENT_STEP, q, entry, BATON_NIC_START);
+        else if (step == BATON_NIC_READ)
+            step_now(s, q, entry, BATON_NIC_START);
         if (step == BATON_NIC_START) {
             event(s, s->now + d->p.pcie_write, EVENT_STEP, q, entry, BATON_NIC_COMMIT);
             tq->ack = later(tq->ack, s->now + one_way(s, q) + d->p.nic_rx + d->p.pcie_write);
@@ -345,14 +368,14 @@ static void schedule_next(struct sim *s, struct sim_qp *q, uint64_t entry, enum 
     }
     if (step == BATON_NIC_READ) {
         if (wrote)
-            event(s, s->now, EVENT_STEP, q, entry, BATON_NIC_START);
+            step_now(s, q, entry, BATON_NIC_START);
         tq->ack = later(tq->ack, s->now + one_way(s, q) + d->p.nic_rx + d->p.pcie_write);
         event(s, tq->ack, EVENT_STEP, q, entry, BATON_NIC_LEAVE);
     }
     if (step == BATON_NIC_START)
         event(s, s->now + d->p.atomic_gap, EVENT_STEP, q, entry, BATON_NIC_COMMIT);
-    if (step == BATON_NIC_LEAVE)
-        event(s, s->now, EVENT_STEP, q, entry, BATON_NIC_LAND);
+    if (step == BATON_NIC_LEAVE && kind != BATON_NIC_FENCE)
+        step_now(s, q, entry, BATON_NIC_LAND);
 }
 
 static void wait_for_unit(struct sim *s, struct sim_qp *q)
@@ -407,6 +430,14 @@ static bool try_step(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton
     return true;
 }
 
+/* A step whose time has come. One that is not ready is late and will be tried again. */
+static void step_now(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton_nic_step step)
+{
+    struct timed_qp *tq = q->driver;
+    if (!try_step(s, q, entry, step) && tq->late_n < SIM_QP_MAX * 2)
+        tq->late[tq->late_n++] = (struct timed_late){entry, step};
+}
+
 static void retry_late(struct sim *s, struct sim_qp *q)
 {
     struct timed_qp *tq = q->driver;
@@ -435,11 +466,7 @@ static void step_event(struct sim *s, struct sim_qp *q, uint64_t entry, enum bat
     if (entry != UINT64_MAX) {
         if (entry < q->dropped || entry - q->dropped >= q->nic.n)
             return; /* ended by an error */
-        if (!try_step(s, q, entry, step)) {
-            if (tq->late_n < SIM_QP_MAX * 2)
-                tq->late[tq->late_n++] = (struct timed_late){entry, step};
-            return;
-        }
+        step_now(s, q, entry, step);
     }
     if (tq->late_n)
         retry_late(s, q);
@@ -502,8 +529,13 @@ static int timed_run(struct sim *s)
             flush(s, t);
             break;
         case EVENT_TIMEOUT:
-            if (e->detail == tt->generation)
-                sim_try_wake(s, t);
+            if (e->detail != tt->generation)
+                break;
+            d->wakes = t;
+            bool awake = sim_try_wake(s, t);
+            d->wakes = NULL;
+            if (awake)
+                resume(s, t);
             break;
         case EVENT_STEP:
             step_event(s, e->what, e->detail, e->aux);
@@ -567,6 +599,7 @@ const struct sim_driver sim_driver_timed = {
     .ready = timed_ready,
     .buffered = timed_buffered,
     .posted = timed_posted,
+    .straight = true,
     .relax = timed_relax,
     .unit_freed = offer_unit,
     .describe = timed_describe,
