@@ -34,6 +34,9 @@ enum {
     OPT_PROFILE,
     OPT_DRIVER,
     OPT_NO_PAIR,
+    OPT_FAULTS,
+    OPT_REPLAY,
+    OPT_REAL,
 };
 
 static const struct argp_option options[] = {
@@ -62,6 +65,15 @@ static const struct argp_option options[] = {
     {"profile", OPT_PROFILE, "NAME", 0, "sim: cx3, cx5, cx6 (default) or a file; see baton info",
      0},
     {"driver", OPT_DRIVER, "NAME", 0, "sim: timed (default) or random", 0},
+    {"faults", OPT_FAULTS, "FAULT,..", 0,
+     "sim, with --driver random: kill-thread, kill-node, drop (an operation is lost), delay, "
+     "pause, or all; "
+     "how often is drawn from the seed",
+     0},
+    {"replay", OPT_REPLAY, "SEED:UNSEED", 0,
+     "sim: runs that seed, and fails unless it ends in that unseed", 0},
+    {"real", OPT_REAL, NULL, 0,
+     "sim: real times in the JSON too; stdout then differs from run to run", 0},
     {"no-pair", OPT_NO_PAIR, NULL, 0, "do not measure pair_ns", 0},
     {0},
 };
@@ -74,7 +86,9 @@ struct args {
     const char *kinds;
     enum bench_format format;
     const char *hgrm, *plot, *profile, *driver;
-    char options[512];
+    char options[512], faults[128];
+    bool replay;
+    uint64_t unseed;
 };
 
 static double number(struct argp_state *state, const char *name, const char *arg, double least,
@@ -133,6 +147,21 @@ static void take_param(struct argp_state *state, struct args *a, const char *arg
     if (a->config.params_count == BENCH_PARAMS_MAX)
         argp_error(state, "at most %d parameters", BENCH_PARAMS_MAX);
     a->config.params[a->config.params_count++] = arg;
+}
+
+static void take_replay(struct argp_state *state, struct args *a, const char *arg)
+{
+    char *end;
+    errno = 0;
+    a->config.seed = strtoull(arg, &end, 10);
+    if (!errno && end != arg && *end == ':') {
+        const char *unseed = end + 1;
+        a->unseed = strtoull(unseed, &end, 16);
+        a->replay = end != unseed && !*end && !errno;
+    }
+    if (!a->replay)
+        argp_error(state, "--replay %s: SEED:UNSEED is needed, as an earlier run has printed them",
+                   arg);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -217,6 +246,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_DRIVER:
         a->driver = arg;
         break;
+    case OPT_FAULTS:
+        snprintf(a->faults, sizeof(a->faults), "%s", arg);
+        for (char *p = a->faults; *p; p++)
+            if (*p == ',')
+                *p = '+';
+        c->faults = true;
+        break;
+    case OPT_REPLAY:
+        take_replay(state, a, arg);
+        break;
+    case OPT_REAL:
+        c->real = true;
+        break;
     case OPT_NO_PAIR:
         c->pair = false;
         break;
@@ -226,11 +268,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (c->host >= (int)c->nodes)
             argp_error(state, "--host %d: the nodes are 0 to %u", c->host, c->nodes - 1);
-        if ((a->profile || a->driver) && strcmp(c->fabric, "sim"))
-            argp_error(state, "--profile and --driver go with --fabric sim");
+        if ((a->profile || a->driver || c->faults || a->replay || c->real) &&
+            strcmp(c->fabric, "sim"))
+            argp_error(state,
+                       "--profile, --driver, --faults, --replay and --real go with --fabric sim");
+        if (c->faults && (!a->driver || strcmp(a->driver, "random")))
+            argp_error(state, "--faults goes with --driver random");
         if (!strcmp(c->fabric, "sim")) {
-            snprintf(a->options, sizeof(a->options), "driver=%s,profile=%s",
-                     a->driver ? a->driver : "timed", a->profile ? a->profile : "cx6");
+            snprintf(a->options, sizeof(a->options), "driver=%s,profile=%s%s%s",
+                     a->driver ? a->driver : "timed", a->profile ? a->profile : "cx6",
+                     c->faults ? ",faults=" : "", a->faults);
             c->options = a->options;
         }
         c->local_threads = (unsigned)(a->local >= 0 ? a->local : a->threads);
@@ -315,6 +362,25 @@ static int make_folder(const char *name, const char *folder)
     return CMD_USAGE;
 }
 
+static int tell_simulation(const char *name, const struct args *a, const struct bench_result *r)
+{
+    if (!*r->drawn)
+        return CMD_OK;
+    fprintf(stderr,
+            "%s: %s: %.3g million remote operations simulated in %.3g s of CPU, %.3g million a "
+            "second\n",
+            name, r->kind->name, (double)r->sim_ops / 1e6, r->cpu_s,
+            r->cpu_s > 0 ? (double)r->sim_ops / r->cpu_s / 1e6 : 0);
+    if (!a->replay || r->unseed == a->unseed)
+        return CMD_OK;
+    fprintf(
+        stderr,
+        "%s: %s: the run ended in unseed %016llx, not %016llx: other options, another version, or "
+        "something that does not depend on the seed alone\n",
+        name, r->kind->name, (unsigned long long)r->unseed, (unsigned long long)a->unseed);
+    return CMD_NOT_AS_EXPECTED;
+}
+
 static void explain_failure(const char *name, const struct bench_result *r)
 {
     if (r->exclusion_violations)
@@ -378,6 +444,8 @@ static int run(const struct cmd *self, int argc, char **argv)
             continue;
         }
         bench_report(stdout, a.format, &a.config, r, n++ == 0);
+        if (tell_simulation(argv[0], &a, r))
+            status = CMD_NOT_AS_EXPECTED;
         if (bench_failed(r)) {
             explain_failure(argv[0], r);
             status = CMD_NOT_AS_EXPECTED;

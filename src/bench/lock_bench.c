@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <baton/sim.h>
+
 #include "base/error.h"
 #include "bench/worker.h"
 
@@ -179,8 +181,35 @@ static int part_close(const struct bench_config *c, struct part *p, uint64_t *us
 
 /* ---- One process for all nodes */
 
+static double clock_s(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Runs the teams of a simulated cluster, and asks it what it has done. */
+static int run_simulated(struct part *p, struct bench_result *out)
+{
+    struct baton_sim_counts before, after;
+    double real = clock_s(CLOCK_MONOTONIC), cpu = clock_s(CLOCK_PROCESS_CPUTIME_ID);
+    bool is_sim = !baton_sim_counts(p->cluster, &before);
+    if (is_sim)
+        baton_sim_describe(p->cluster, out->drawn, sizeof(out->drawn));
+    int rc = baton_run(p->cluster, p->teams, p->count);
+    if (!is_sim)
+        return rc;
+    out->real_s = clock_s(CLOCK_MONOTONIC) - real;
+    out->cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    baton_sim_counts(p->cluster, &after);
+    out->sim_ops = after.ops - before.ops;
+    out->sim_steps = after.steps - before.steps;
+    out->unseed = after.unseed;
+    return rc;
+}
+
 static int run_here(const struct bench_config *c, const struct baton_lock_ops *kind,
-                    const uint64_t *params, struct bench_shared *shared)
+                    const uint64_t *params, struct bench_shared *shared, struct bench_result *out)
 {
     char name[BATON_NAME_MAX + 1];
     snprintf(name, sizeof(name), "bench-%ld", (long)getpid());
@@ -189,9 +218,12 @@ static int run_here(const struct bench_config *c, const struct baton_lock_ops *k
     if (!rc) {
         if (!is_simulated(c->fabric))
             shared->begin_ns = monotonic_ns();
-        rc = baton_run(p.cluster, p.teams, p.count);
+        rc = is_simulated(c->fabric) ? run_simulated(&p, out)
+                                     : baton_run(p.cluster, p.teams, p.count);
     }
     int close_rc = part_close(c, &p, NULL);
+    if (c->faults && rc != -EPROTO)
+        return 0; /* endpoints that a fault has hit tell so when they close */
     return rc ? rc : close_rc;
 }
 
@@ -380,12 +412,15 @@ static int add_up(const struct bench_config *c, struct bench_shared *s, struct b
         entries += t->entries;
         cycle_ns += t->cycle_ns;
         cycles += t->cycles;
+        r->ended += c->faults && !t->done;
         sum += (double)t->acquisitions;
         squares += (double)t->acquisitions * (double)t->acquisitions;
     }
     for (unsigned i = 0; i < s->locks_n; i++)
         counters += s->checks[i].counter;
-    r->lost_updates = entries > counters ? entries - counters : counters - entries;
+    r->lost_updates = entries > counters ? entries - counters
+                      : c->faults        ? 0 /* who dies in a release has counted already */
+                                         : counters - entries;
     r->overlap = entries ? (double)overlaps / (double)entries : 0;
     r->jain = squares > 0 ? sum * sum / (s->threads_n * squares) : 0;
     r->cycle_ns = cycles ? (double)cycle_ns / (double)cycles : 0;
@@ -423,7 +458,7 @@ int bench_lock_run(const struct bench_config *c, const struct baton_lock_ops *ki
         return baton_fail(-ENOMEM, "no memory for the results of %u threads", out->threads);
     if (c->pair && !out->simulated)
         out->pair_ns = pair_ns(c, kind, out->params);
-    rc = out->simulated || c->in_process ? run_here(c, kind, out->params, shared)
+    rc = out->simulated || c->in_process ? run_here(c, kind, out->params, shared, out)
                                          : run_processes(c, kind, out->params, shared);
     int thread_rc = add_up(c, shared, out);
     bench_shared_destroy(shared);

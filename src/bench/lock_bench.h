@@ -31,6 +31,8 @@ struct bench_config {
     bool in_process; /* shm: nodes are threads of this process */
     bool swap;           /* step, sim: BATON_CLUSTER_SWAP */
     const char *options; /* sim: "profile=cx6,driver=timed" */
+    bool faults;         /* sim: the options ask for faults; a thread that one hits ends */
+    bool real;           /* reports have real times of a simulated run too */
     bool pair;       /* measure pair_ns too (where time is real) */
     uint64_t seed;
     const char *params[BENCH_PARAMS_MAX]; /* "merge.slots=2" */
@@ -58,6 +60,11 @@ struct bench_result {
     uint64_t exclusion_violations, lost_updates, bypasses;
     double overlap, jain;
     double pair_ns; /* 0: not measured */
+    unsigned ended; /* threads that a fault has ended before their time, or killed */
+    /* sim */
+    char drawn[256]; /* what the seed has decided, in words; empty: another world */
+    uint64_t sim_ops, sim_steps, unseed;
+    double real_s, cpu_s;
 };
 
 /*

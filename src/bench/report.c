@@ -74,6 +74,26 @@ static json_t *mean_json(uint64_t sum, uint64_t count)
     return count ? json_real(per(sum, count)) : json_null();
 }
 
+/* Without --real only what seed and options decide. */
+static json_t *simulation_json(const struct bench_config *c, const struct bench_result *r)
+{
+    char unseed[20];
+    json_t *o = json_object();
+    snprintf(unseed, sizeof(unseed), "%016" PRIx64, r->unseed);
+    json_object_set_new(o, "drawn", json_string(r->drawn));
+    json_object_set_new(o, "unseed", json_string(unseed));
+    json_object_set_new(o, "remote_ops", json_integer((json_int_t)r->sim_ops));
+    json_object_set_new(o, "nic_steps", json_integer((json_int_t)r->sim_steps));
+    json_object_set_new(o, "ended_threads", json_integer(r->ended));
+    if (!c->real)
+        return o;
+    json_object_set_new(o, "real_s", json_real(r->real_s));
+    json_object_set_new(o, "cpu_s", json_real(r->cpu_s));
+    json_object_set_new(o, "remote_ops_per_cpu_s",
+                        json_real(r->cpu_s > 0 ? (double)r->sim_ops / r->cpu_s : 0));
+    return o;
+}
+
 static void report_json(FILE *to, const struct bench_config *c, const struct bench_result *r)
 {
     json_t *o = json_object(), *params = json_object();
@@ -112,6 +132,8 @@ static void report_json(FILE *to, const struct bench_config *c, const struct ben
     json_object_set_new(o, "remote_ops_per_acquire", mean_json(m->ops_acquire, m->entries));
     json_object_set_new(o, "remote_ops_per_release", mean_json(m->ops_release, m->entries));
     json_object_set_new(o, "pair_ns", r->pair_ns > 0 ? json_real(r->pair_ns) : json_null());
+    if (*r->drawn)
+        json_object_set_new(o, "simulation", simulation_json(c, r));
     char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9));
     if (text)
         fprintf(to, "%s\n", text);
@@ -258,6 +280,12 @@ static void report_table(FILE *to, const struct bench_config *c, const struct be
     fprintf(to, " | %4" PRIu64 " %4" PRIu64 " %6s %4.0f%% | %7s %6s\n", r->exclusion_violations,
             r->lost_updates, count_text(text, sizeof(text), (double)r->bypasses), 100 * r->overlap,
             trips, pair);
+    if (*r->drawn)
+        fprintf(to, "  %s; unseed %016" PRIx64, r->drawn, r->unseed);
+    if (r->ended)
+        fprintf(to, "; %u of %u threads ended early", r->ended, r->threads);
+    if (*r->drawn)
+        fprintf(to, "\n");
 }
 
 void bench_report(FILE *to, enum bench_format format, const struct bench_config *config,

@@ -106,8 +106,18 @@ static uint64_t wait_for_start(struct baton_ep *ep, struct bench_shared *s)
     return begin;
 }
 
-static int give_up(struct bench_thread *t, struct bench_shared *s, int rc, const char *what)
+/* What injected faults and deaths may bring a lock call to return. */
+static bool is_fault(int rc)
 {
+    return rc == -EHOSTDOWN || rc == -EOWNERDEAD || rc == -ENOTRECOVERABLE || rc == -ECANCELED ||
+           rc == -ENOTCONN || rc == -EDEADLK;
+}
+
+static int give_up(const struct bench_config *config, struct bench_thread *t,
+                   struct bench_shared *s, int rc, const char *what)
+{
+    if (config->faults && is_fault(rc))
+        return 0; /* this thread's part ends, the others go on */
     t->rc = rc;
     snprintf(t->error, sizeof(t->error), "%s: %s%s%s", what, baton_strerror(rc),
              *baton_error_detail() ? "; " : "", baton_error_detail());
@@ -127,7 +137,7 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
     struct baton_stats before, after;
     int rc = baton_waiter_open(ep, &waiter);
     if (rc)
-        return give_up(t, s, rc, "opening a waiter");
+        return give_up(config, t, s, rc, "opening a waiter");
     if (config->pin && !node->simulated)
         pin(self);
     baton_random_init(&random, config->seed * 1000003 + self);
@@ -142,7 +152,7 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
         unsigned in_table = node->hosts == 1 ? index : index / node->hosts;
         struct baton_lock lock;
         if ((rc = baton_table_lock(node->tables[host], in_table, &lock)))
-            return give_up(t, s, rc, "lock of a table");
+            return give_up(config, t, s, rc, "lock of a table");
         bool is_local = lock.local != NULL;
         struct bench_class *class = is_local ? &t->local : &t->remote;
 
@@ -153,7 +163,7 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
         uint64_t entered = baton_now(ep);
         if (rc) {
             bench_check_give_up(&s->lines[self]);
-            return give_up(t, s, rc, "acquire");
+            return give_up(config, t, s, rc, "acquire");
         }
         baton_ep_stats(ep, &after);
         class->round_trips_acquire += after.waited_round_trips - before.waited_round_trips;
@@ -169,7 +179,7 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
         baton_ep_stats(ep, &before);
         rc = baton_lock_release(&lock, ep, waiter);
         if (rc)
-            return give_up(t, s, rc, "release");
+            return give_up(config, t, s, rc, "release");
         baton_ep_stats(ep, &after);
         class->round_trips_release += after.waited_round_trips - before.waited_round_trips;
         class->ops_release += remote_ops(&after) - remote_ops(&before);
@@ -186,5 +196,7 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
         }
         start = next;
     }
-    return baton_waiter_close(ep, waiter);
+    t->done = 1;
+    rc = baton_waiter_close(ep, waiter);
+    return config->faults && is_fault(rc) ? 0 : rc;
 }

@@ -14,6 +14,7 @@ struct bench_thread {
     uint64_t acquisitions; /* in the measured time */
     uint64_t cycle_ns, cycles;
     int64_t rc; /* the first error of a lock call */
+    uint64_t done;
     char error[120];
 };
 

@@ -32,7 +32,8 @@ const struct baton_profile_field baton_profile_fields[] = {
     F(nic_tx, "ns", "the sending NIC's work on one operation, pipelined", ASSUMED),
     F(nic_rx, "ns", "the target NIC's work on one operation, pipelined", ASSUMED),
     F(wire, "ns", "one way through cables and one switch",
-      ASSUMED ", chosen so that an rfaa and the wait for it take 2 us, the order that both summaries name"),
+      ASSUMED
+      ", chosen so that an rfaa and the wait for it take 2 us, the order that both summaries name"),
     F(loopback, "ns", "one way inside the NIC to its own host",
       ASSUMED ", of the order of the wire: loopback costs about what remote access does"),
     F(pcie_read, "ns", "a NIC's read of host memory", ASSUMED),

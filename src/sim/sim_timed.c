@@ -72,7 +72,7 @@ struct timed {
     struct timed_node *nodes;
     struct line *lines;
     size_t lines_mask, lines_n;
-    bool failed; /* no memory for an event */
+    bool failed;                    /* no memory for an event */
     const struct sim_thread *wakes; /* is resumed by its own event, needs no other one */
 };
 
