@@ -7,11 +7,13 @@
 #include "clean.h"
 #include "cmd.h"
 #include "bench.h"
+#include "check.h"
 #include "info.h"
 #include "litmus.h"
 
 static const struct cmd *const commands[] = {
     &bench_cmd,
+    &check_cmd,
     &clean_cmd,
     &info_cmd,
     &litmus_cmd,

@@ -36,11 +36,8 @@ static void note(struct baton_epx *ep, const char *what, uint64_t value, int rc)
 
 static struct baton_epx_id *id_of(struct baton_epx *ep, baton_wid id)
 {
-    if (id <= BATON_WID_USER_MAX)
-        return &ep->ids[id];
-    if (id >= BATON_WID_LIBRARY)
-        return &ep->ids[BATON_WID_USER_MAX + 1 + (id - BATON_WID_LIBRARY)];
-    return NULL;
+    unsigned index = baton_id_index(id);
+    return index < BATON_IDS ? &ep->ids[index] : NULL;
 }
 
 static int take_error(int *rc)

@@ -231,6 +231,15 @@ void baton_arena_free(struct baton_node *node, void *memory)
     pthread_mutex_unlock(&node->lock);
 }
 
+size_t baton_arena_extent(const struct baton_node *node)
+{
+    size_t extent = 0;
+    for (const struct baton_arena_block *b = node->arena; b; b = b->next)
+        if (b->used)
+            extent = b->offset + b->bytes;
+    return extent;
+}
+
 int baton_arena_init(struct baton_node *node, size_t bytes)
 {
     baton_gptr base;

@@ -97,8 +97,22 @@ struct baton_layer {
 /* ---- Endpoints
  * ------------------------------------------------------------------------------------------*/
 
-/* Work ids in use: 0 .. 63 for programs, 256 for the library. */
-#define BATON_IDS (BATON_WID_USER_MAX + 1 + 256)
+/* Work ids in use: 0 .. 63 for programs; of the library's the first 16 and the last 8. */
+#define BATON_IDS_LOW 16u
+#define BATON_IDS_HIGH 8u
+#define BATON_IDS (BATON_WID_USER_MAX + 1 + BATON_IDS_LOW + BATON_IDS_HIGH)
+
+/* Where an id stands in the table of an endpoint; BATON_IDS: nowhere. */
+BATON_INLINE unsigned baton_id_index(baton_wid id)
+{
+    if (id <= BATON_WID_USER_MAX)
+        return id;
+    if (id > 0xffffu - BATON_IDS_HIGH)
+        return BATON_IDS - 1 - (0xffffu - id);
+    return id >= BATON_WID_LIBRARY && id < BATON_WID_LIBRARY + BATON_IDS_LOW
+               ? BATON_WID_USER_MAX + 1 + (id - BATON_WID_LIBRARY)
+               : BATON_IDS;
+}
 
 struct baton_epx_id {
     uint64_t stamp; /* round in which the last operation with this id was rung */
@@ -216,6 +230,7 @@ bool baton_node_knows(const struct baton_node *node, const void *pointer, uint64
 /* Zeroed; null when the arena is full or `align` is no power of two up to a page. */
 void *baton_arena_alloc(struct baton_node *node, size_t bytes, size_t align);
 void baton_arena_free(struct baton_node *node, void *memory);
+size_t baton_arena_extent(const struct baton_node *node); /* behind it nothing is in use */
 
 int baton_arena_init(struct baton_node *node, size_t bytes);
 void baton_memory_fini(struct baton_node *node); /* destroys all segments */

@@ -6,6 +6,7 @@
  */
 #include "sim/coro.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -255,3 +256,26 @@ void baton_coro_yield(struct baton_coro *c)
 {
     jump_out(c);
 }
+
+#if defined(CORO_SWITCH) && !defined(CORO_ASAN) && !defined(CORO_TSAN)
+int baton_coro_stack(const struct baton_coro *c, char **from, char **top)
+{
+    *from = c->own;
+    *top = c->map + c->map_bytes;
+    return 0;
+}
+
+void baton_coro_rewind(struct baton_coro *c, char *from)
+{
+    c->own = from;
+}
+#else
+int baton_coro_stack(const struct baton_coro *c, char **from, char **top)
+{
+    return -ENOSYS;
+}
+
+void baton_coro_rewind(struct baton_coro *c, char *from)
+{
+}
+#endif

@@ -12,14 +12,24 @@
 
 #include <baton/sim.h>
 
-static const struct sim_driver *const drivers[] = {&sim_driver_timed, &sim_driver_random, NULL};
+static const struct sim_driver *const drivers[] = {&sim_driver_timed, &sim_driver_random,
+                                                &sim_driver_exhaustive, NULL};
 
-void sim_saw(struct sim *s, uint64_t value)
+void sim_told(struct sim *s, struct sim_thread *t, uint64_t value)
 {
-    if (s->current) {
-        uint64_t state = s->current->digest ^ value;
-        s->current->digest = baton_random_mix(&state);
+    if (!t)
+        return;
+    if (s->driver->saw) {
+        s->driver->saw(s, t, value);
+        return;
     }
+    uint64_t state = t->digest ^ value;
+    t->digest = baton_random_mix(&state);
+}
+
+static void saw(struct sim *s, uint64_t value)
+{
+    sim_told(s, s->current, value);
 }
 
 /* ---- Memory as a thread sees it: the newest store of its own buffer, else memory */
@@ -64,6 +74,8 @@ static void unwatch_all(struct sim_thread *t)
 
 void sim_write(struct sim *s, uint64_t *word, uint64_t value)
 {
+    if (s->driver->write)
+        s->driver->write(s, word, value);
     if (*word == value)
         return;
     *word = value;
@@ -147,8 +159,7 @@ int sim_wait_over(struct sim *s, struct sim_thread *t, struct baton_wait *wait)
     return s->hopeless ? -EDEADLK : 0;
 }
 
-/* Whether what the thread is blocked on has come, or its wait must end with wake_rc. */
-static bool has_come(struct sim *s, struct sim_thread *t)
+bool sim_has_come(struct sim *s, struct sim_thread *t)
 {
     uint64_t now = s->driver->now(s);
     t->wake_rc = 0;
@@ -174,7 +185,7 @@ static bool has_come(struct sim *s, struct sim_thread *t)
 
 bool sim_try_wake(struct sim *s, struct sim_thread *t)
 {
-    if (t->state < SIM_WORK || t->state > SIM_DELAY || !has_come(s, t))
+    if (t->state < SIM_WORK || t->state > SIM_DELAY || !sim_has_come(s, t))
         return false;
     if (t->state != SIM_CONDS)
         t->conds_n = 0;
@@ -212,8 +223,10 @@ int sim_block(struct sim *s, struct sim_ep *e, enum sim_state state, uint64_t un
     t->state = state;
     if (state != SIM_CONDS)
         t->conds_n = 0;
-    watch_all(s, t);
-    sim_try_wake(s, t);
+    if (!s->driver->looks) {
+        watch_all(s, t);
+        sim_try_wake(s, t);
+    }
     baton_coro_yield(t->coro);
     t->conds_n = 0;
     return t->wake_rc;
@@ -301,8 +314,10 @@ static void act(struct sim *s, enum sim_act what, const uint64_t *word)
 static void buffer(struct sim *s, const struct sim_buffered *b)
 {
     struct sim_thread *t = s->current;
-    if (t->buffer_n == SIM_BUFFER_MAX)
+    if (t->buffer_n == SIM_BUFFER_MAX) {
         act(s, SIM_ACT_FENCE, NULL);
+        saw(s, 1);
+    }
     *buffer_at(t, t->buffer_n++) = *b;
     if (s->driver->buffered)
         s->driver->buffered(s, t);
@@ -416,7 +431,7 @@ static void sim_advance(struct baton_layer *l, struct baton_epx *ep)
         sim_block(s, l->state, SIM_WORK, ep->pending);
     else
         sim_drain(s);
-    sim_saw(s, ep->pending);
+    saw(s, ep->pending);
 }
 
 static int sim_reset(struct baton_layer *l, struct baton_epx *ep, unsigned node)
@@ -433,7 +448,7 @@ static int sim_reset(struct baton_layer *l, struct baton_epx *ep, unsigned node)
 static void has_read(struct sim *s, const uint64_t *word, uint64_t value)
 {
     struct sim_thread *t = s->current;
-    sim_saw(s, value);
+    saw(s, value);
     if (!t)
         return;
     if (t->reads_n < SIM_READS_MAX)
@@ -471,7 +486,7 @@ static uint64_t rmw(struct baton_epx *ep, uint64_t *word, bool conditional, uint
     if (conditional)
         has_read(s, word, old);
     else
-        sim_saw(s, old);
+        saw(s, old);
     if (!conditional || old == expected) {
         sim_misuse_write(s, ep->pub.node, word, SIM_WRITER_CPU_RMW);
         sim_write(s, word, add ? old + value : value);
@@ -499,7 +514,7 @@ static uint64_t sim_faa(struct baton_layer *l, struct baton_epx *ep, uint64_t *w
 static void sim_mfence(struct baton_layer *l, struct baton_epx *ep)
 {
     act(sim_of(ep), SIM_ACT_FENCE, NULL);
-    sim_saw(sim_of(ep), 1);
+    saw(sim_of(ep), 1);
 }
 
 static uint64_t sim_now(struct baton_layer *l, struct baton_epx *ep)
@@ -511,6 +526,8 @@ static uint64_t sim_now(struct baton_layer *l, struct baton_epx *ep)
 static void sim_delay(struct baton_layer *l, struct baton_epx *ep, uint64_t ns)
 {
     struct sim *s = sim_of(ep);
+    if (s->driver->looks)
+        return;
     if (s->current)
         sim_block(s, l->state, SIM_DELAY, s->driver->now(s) + ns);
     else
@@ -535,7 +552,7 @@ static int sim_await(struct baton_layer *l, struct baton_epx *ep, const struct b
     if (!conds_hold(t))
         ep->stats.awaits_blocked++;
     int rc = sim_block(s, l->state, SIM_CONDS, wait->deadline_ns);
-    sim_saw(s, (uint64_t)rc);
+    saw(s, (uint64_t)rc);
     return rc;
 }
 
@@ -548,7 +565,7 @@ static int sim_relax(struct baton_layer *l, struct baton_epx *ep, struct baton_w
     t->blocked = l->state;
     int rc = s->driver->relax(s, t, wait);
     t->reads_n = 0;
-    sim_saw(s, (uint64_t)rc);
+    saw(s, (uint64_t)rc);
     return rc;
 }
 
@@ -622,7 +639,21 @@ static void sim_ep_close(struct baton_epx *ep)
 static void thread_main(void *arg)
 {
     struct sim_thread *t = arg;
-    t->rc = baton_team_member(t->sim->cluster, t->team, t->index);
+    if (!t->sim->driver->looks) {
+        t->rc = baton_team_member(t->sim->cluster, t->team, t->index);
+        return;
+    }
+    struct baton_ep *ep;
+    t->rc = baton_ep_open(t->sim->cluster->local[t->team->node], &ep);
+    if (t->rc)
+        return;
+    t->ep = ep;
+    t->rc = t->team->body(ep, t->index, t->team->arg);
+    baton_flush(ep);
+    t->state = SIM_ENDED;
+    t->sim->alive--;
+    for (;;)
+        baton_coro_yield(t->coro);
 }
 
 static void free_threads(struct sim *s)
@@ -707,7 +738,7 @@ static int find_driver(struct sim *s, const char *options)
             s->driver = *d;
             return 0;
         }
-    return baton_fail(-EINVAL, "no simulation driver \"%s\"; there is: timed random", name);
+    return baton_fail(-EINVAL, "no simulation driver \"%s\"; there is: timed random exhaustive", name);
 }
 
 static void sim_free(struct sim *s)
@@ -759,9 +790,14 @@ static int sim_open(struct baton_cluster *cluster, const struct baton_cluster_op
     rc = s->dead && s->units && s->unit_words ? find_driver(s, opts->options) : -ENOMEM;
     if (!rc)
         rc = s->driver->open(s, opts->options);
-    if (rc)
+    if (rc) {
         sim_free(s);
-    return rc;
+        return rc;
+    }
+    for (unsigned i = 0; i < cluster->nodes && s->driver->looks; i++)
+        if (cluster->local[i])
+            cluster->local[i]->next_base = SIM_EXPLORE_BASE;
+    return 0;
 }
 
 static enum baton_node_state sim_node_state(struct baton_cluster *cluster, unsigned index)

@@ -11,6 +11,7 @@
  * sim.c        threads: what an endpoint does, blocking, waking; clusters
  * sim_nic.c    queue pairs: from posted operations to entries of the machine and back
  * sim_misuse.c what a program must not do to words
+ * explore*.c   the exhaustive driver; see explore.h
  * sim_*.c      one file per driver
  *
  * A thread runs until its next visible act. It then says what the act will be (thread->next) and yields; the
@@ -28,6 +29,8 @@
 #define SIM_READS_MAX 32u  /* words that one turn of a polling loop may look at and still block */
 #define SIM_BUFFER_MAX 64u /* entries of a store buffer; a full one drains first */
 #define SIM_STACK_BYTES (64u << 10)
+/* Where memory begins when addresses must be told from numbers by their looks: see explore.h. */
+#define SIM_EXPLORE_BASE UINT64_C(0x5ba75ba70000)
 
 struct sim;
 struct sim_thread;
@@ -79,6 +82,12 @@ struct sim_thread {
     const struct baton_team *team;
     unsigned index;  /* in its team */
     unsigned number; /* in the run */
+    struct baton_ep *ep;
+    struct sim_buffered
+        *buffer; /* oldest first; from buffer_first, buffer_n of them, SIM_BUFFER_MAX ring */
+    void *driver;
+
+    /* From here to `watches`: what a driver that goes back has to keep and put back. */
     int rc;
     enum sim_state state;
     struct {
@@ -87,8 +96,6 @@ struct sim_thread {
         const uint64_t *word;
     } next;
 
-    struct sim_buffered
-        *buffer; /* oldest first; from buffer_first, buffer_n of them, SIM_BUFFER_MAX ring */
     unsigned buffer_first, buffer_n;
 
     /* While blocked. */
@@ -98,16 +105,15 @@ struct sim_thread {
     struct baton_wait *wait;
     uint64_t until;
     int wake_rc;
+    unsigned reads_n;
+    uint64_t
+        digest; /* of all that the contract has told it: its local state is a function of this */
+
     struct sim_watch watches[SIM_READS_MAX + 1];
     unsigned watches_n;
 
     struct sim_read
         reads[SIM_READS_MAX]; /* since the last await or relax; more are not remembered */
-    unsigned reads_n;
-
-    uint64_t
-        digest; /* of all that the contract has told it: its local state is a function of this */
-    void *driver;
 };
 
 #define SIM_PIECES_MAX 16u /* entries of one transfer; longer ones move several words at a time */
@@ -182,6 +188,15 @@ struct sim_driver {
     void (*calm)(struct sim *);
     /* What was drawn for this run, in words. */
     void (*describe)(struct sim *, char *out, size_t bytes);
+    /*
+     * The driver finds out by itself who may go on, and may go back: nobody watches words, who is blocked
+     * stays so until the driver resumes him, a delay takes no time, and a thread whose body has ended
+     * keeps its stack and its endpoint.
+     */
+    bool looks;
+    /* looks: memory is about to be written; the thread has been told a value. */
+    void (*write)(struct sim *, uint64_t *word, uint64_t value);
+    void (*saw)(struct sim *, struct sim_thread *, uint64_t value);
     /* One of n possibilities: where operations that nothing orders, or pieces, change places. */
     unsigned (*choose)(struct sim *, unsigned n);
 };
@@ -238,6 +253,9 @@ void sim_flush(struct sim *s, struct sim_thread *t);
 /* Looks whether a blocked thread can go on; if so it becomes ready. */
 bool sim_try_wake(struct sim *s, struct sim_thread *t);
 
+/* Whether what a blocked thread waits for is there, or its wait is over with t->wake_rc. Changes nothing else. */
+bool sim_has_come(struct sim *s, struct sim_thread *t);
+
 /* Makes the current thread blocked, and yields. Returns the thread's wake_rc. */
 int sim_block(struct sim *s, struct sim_ep *e, enum sim_state state, uint64_t until);
 
@@ -261,8 +279,8 @@ int sim_relax_until_changed(struct sim *s, struct sim_thread *t, struct baton_wa
 /* All writes to simulated memory, by whom it may be. */
 void sim_write(struct sim *s, uint64_t *word, uint64_t value);
 
-/* The contract has told the current thread something. */
-void sim_saw(struct sim *s, uint64_t value);
+/* The contract has told the thread something; null: code outside of baton_run. */
+void sim_told(struct sim *s, struct sim_thread *t, uint64_t value);
 
 /* ---- sim_nic.c */
 
@@ -304,5 +322,6 @@ void sim_misuse(struct sim *s, const char *format, ...) __attribute__((format(pr
 
 extern const struct sim_driver sim_driver_random;
 extern const struct sim_driver sim_driver_timed;
+extern const struct sim_driver sim_driver_exhaustive;
 
 #endif

@@ -165,7 +165,9 @@ void sim_qp_post(struct sim *s, struct sim_qp *q, const struct baton_op *op)
     /* Pieces land in any order: the order of their entries is drawn. */
     unsigned order[SIM_PIECES_MAX];
     for (unsigned i = 0; i < count; i++) {
-        unsigned j = i ? s->driver->choose(s, i + 1) : 0;
+        /* Gets read in any order as it is; the order of their entries only shows in time. */
+        bool any = i && (op->kind == BATON_OP_PUT || !s->driver->looks);
+        unsigned j = any ? s->driver->choose(s, i + 1) : i;
         order[i] = order[j];
         order[j] = i;
     }
@@ -309,6 +311,7 @@ void sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_
                                                                    : q->values[at].to_local)) *
                        UINT64_C(0x9e3779b97f4a7c15) +
                    q->node;
+    uint64_t landed = (uint64_t)q->values[at].to_local;
     baton_nic_apply(&q->nic, at, step, &memory);
     if (p->extra)
         move_extra(s, q, at, step);
@@ -322,6 +325,8 @@ void sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_
     enum baton_nic_step last = n->kind == BATON_NIC_PUT
                                    ? (s->immediate_ack ? BATON_NIC_START : BATON_NIC_LEAVE)
                                    : BATON_NIC_LAND;
+    if (s->driver->looks && step == BATON_NIC_LAND)
+        sim_told(s, q->ep->thread, landed);
     if (n->kind != BATON_NIC_FENCE && step == last)
         piece_done(s, q, at);
     drop_front(s, q);

@@ -11,7 +11,8 @@ BEGIN {
     below["txn"] = "base fabric lock mem txn"
     below["tree"] = "base fabric lock mem txn tree"
     below["bench"] = "base model fabric sim lock mem txn tree bench"
-    below["tool"] = "base model fabric sim lock mem txn tree bench tool"
+    below["check"] = "base model fabric sim lock mem check"
+    below["tool"] = "base model fabric sim lock mem txn tree bench check tool"
     owner["litmus"] = "model"
 }
 {

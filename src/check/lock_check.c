@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/* The harness of locks for the exhaustive driver; see lock_check.h. */
+#include "check/lock_check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+const char *const check_data_names[] = {"cpu", "put", "get", "other-node"};
+
+enum { EVENT_BEGIN = 1, EVENT_LEAVE = 2 };
+enum { ID_SECTION = 1, ID_LATE = 2 };
+
+/* What the observers keep; a multiple of 8 bytes. */
+struct ghost {
+    uint8_t inside;                  /* threads between acquire and release */
+    uint8_t waiting;                 /* mask: the doorway has ended, not served yet */
+    uint8_t before[SIM_THREADS_MAX]; /* masks: who must be served before this thread */
+    uint8_t pad[6];
+};
+
+struct run;
+
+struct member {
+    struct run *run;
+    unsigned first; /* number of the team's first thread */
+};
+
+struct run {
+    const struct check_lock *config;
+    struct sim_explore *x;
+    struct baton_cluster *cluster;
+    struct baton_table *tables[SIM_THREADS_MAX + 2];
+    struct baton_lock locks[SIM_THREADS_MAX + 2];
+    struct baton_ep *eps[SIM_THREADS_MAX + 2];
+    struct baton_waiter *waiters[SIM_THREADS_MAX];
+    uint64_t *buffers[SIM_THREADS_MAX];
+    struct member members[SIM_THREADS_MAX];
+    struct ghost ghost;
+    baton_gptr data; /* counter, owner */
+    uint64_t *words; /* the same by CPU, for who may */
+    unsigned nodes, data_node;
+    bool fcfs;
+    void (*tell)(void *arg, const char *line);
+    void *tell_arg;
+};
+
+static unsigned threads_of(const struct check_lock *config)
+{
+    return config->local + config->remote;
+}
+
+static unsigned node_of(const struct check_lock *config, unsigned thread)
+{
+    return thread < config->local ? 0 : 1 + thread - config->local;
+}
+
+void check_lock_thread(const struct check_lock *config, unsigned thread, char *out, size_t bytes)
+{
+    bool local = thread < config->local;
+    snprintf(out, bytes, "%c%u", local ? 'L' : 'R', local ? thread : thread - config->local);
+}
+
+static void note(struct run *r, struct baton_ep *ep, unsigned self, const char *what)
+{
+    char line[80], name[8];
+    check_lock_thread(r->config, self, name, sizeof(name));
+    snprintf(line, sizeof(line), "%s %s", name, what);
+    sim_explore_note(ep, line);
+}
+
+/* ---- Observers */
+
+static void event(void *arg, unsigned thread, unsigned events)
+{
+    struct run *r = arg;
+    if (events & EVENT_LEAVE)
+        r->ghost.inside--;
+    if (events & EVENT_BEGIN)
+        r->ghost.before[thread] = r->ghost.waiting;
+}
+
+static void doorway(void *arg, struct baton_ep *ep, struct baton_waiter *waiter)
+{
+    struct run *r = arg;
+    for (unsigned t = 0; r->fcfs && t < threads_of(r->config); t++)
+        if (r->waiters[t] == waiter)
+            r->ghost.waiting |= (uint8_t)(1u << t);
+}
+
+static void enter(struct run *r, struct baton_ep *ep, unsigned self)
+{
+    struct ghost *g = &r->ghost;
+    note(r, ep, self, "has the lock");
+    if (g->inside++)
+        sim_explore_fail(ep, "exclusion: two threads are in together");
+    if (!r->fcfs)
+        return;
+    if (g->before[self])
+        sim_explore_fail(ep,
+                         "order: a thread whose doorway had ended before this one began has not "
+                         "been served yet");
+    g->waiting &= (uint8_t) ~(1u << self);
+    for (unsigned t = 0; t < SIM_THREADS_MAX; t++)
+        g->before[t] &= (uint8_t) ~(1u << self);
+}
+
+static uint8_t mask_to(uint8_t mask, const uint8_t *to)
+{
+    uint8_t out = 0;
+    for (unsigned t = 0; t < SIM_THREADS_MAX; t++)
+        if (mask >> t & 1)
+            out |= (uint8_t)(1u << to[t]);
+    return out;
+}
+
+static uint64_t ghost_hash(void *arg, const uint8_t *to)
+{
+    const struct run *r = arg;
+    const struct ghost *g = &r->ghost;
+    uint64_t before = 0;
+    if (!r->fcfs)
+        return g->inside;
+    for (unsigned t = 0; t < SIM_THREADS_MAX; t++)
+        before |= (uint64_t)mask_to(g->before[t], to) << 8 * to[t];
+    uint64_t h = (before ^ 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
+    return h ^ h >> 32 ^ (uint64_t)g->inside << 8 ^ mask_to(g->waiting, to);
+}
+
+static const char * final(void *arg)
+{
+    const struct run *r = arg;
+    const struct check_lock *c = r->config;
+    if (c->data != CHECK_DATA_GET && r->words[0] != (uint64_t)threads_of(c) * c->rounds)
+        return "lost update: the counter is less than the number of sections";
+    return r->ghost.inside ? "a thread has ended inside" : NULL;
+}
+
+static bool word_name(void *arg, baton_gptr at, char *out, size_t bytes)
+{
+    const struct run *r = arg;
+    char who[8];
+    if (at - r->locks[0].line < 4096) {
+        snprintf(out, bytes, "lock[%u]", (unsigned)(at - r->locks[0].line) / 8);
+        return true;
+    }
+    if (at - r->data < 16) {
+        snprintf(out, bytes, at == r->data ? "counter" : "owner");
+        return true;
+    }
+    for (unsigned t = 0; t < threads_of(r->config); t++) {
+        uint64_t offset = at - r->waiters[t]->self;
+        check_lock_thread(r->config, t, who, sizeof(who));
+        if (offset < sizeof(struct baton_waiter)) {
+            static const char *const parts[] = {"word", "result", "own", "rest"};
+            snprintf(out, bytes, "%s.%s[%u]", who, parts[offset / 64 < 3 ? offset / 64 : 3],
+                     (unsigned)(offset % 64 / 8));
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Sections: a read and a write of the counter, in two steps */
+
+static int section_cpu_local(struct run *r, struct baton_ep *ep, uint64_t self)
+{
+    baton_store(ep, &r->words[1], self);
+    uint64_t v = baton_load(ep, &r->words[0]);
+    baton_store(ep, &r->words[0], v + 1);
+    if (baton_load(ep, &r->words[1]) != self)
+        sim_explore_fail(ep, "exclusion: the owner's mark was overwritten");
+    return 0;
+}
+
+static int section_cpu_remote(struct run *r, struct baton_ep *ep, uint64_t self, uint64_t *buffer)
+{
+    baton_put64(ep, r->data + 8, self, 0);
+    baton_get(ep, &buffer[0], r->data, 8, ID_SECTION);
+    int rc = baton_wait(ep, ID_SECTION);
+    baton_put64(ep, r->data, buffer[0] + 1, 0);
+    baton_order(ep, r->data_node);
+    baton_get(ep, &buffer[1], r->data + 8, 8, ID_SECTION);
+    rc = rc ? rc : baton_wait(ep, ID_SECTION);
+    if (!rc && buffer[1] != self)
+        sim_explore_fail(ep, "exclusion: the owner's mark was overwritten");
+    return rc;
+}
+
+static int section_put(struct run *r, struct baton_ep *ep, uint64_t *buffer)
+{
+    uint16_t node = (uint16_t)r->data_node;
+    baton_get(ep, &buffer[0], r->data, 8, ID_SECTION);
+    int rc = baton_wait(ep, ID_SECTION);
+    baton_put64(ep, r->data, buffer[0] + 1, 0);
+    if (r->data_node && !r->config->no_gfence)
+        rc = rc ? rc : baton_gfence(ep, &node, 1);
+    return rc;
+}
+
+static void section_get(struct run *r, struct baton_ep *ep, uint64_t tag, uint64_t *buffer)
+{
+    baton_put64(ep, r->data, tag, 0);
+    baton_order(ep, r->data_node);
+    baton_get(ep, &buffer[0], r->data, 8, ID_LATE);
+}
+
+static int section(struct run *r, struct baton_ep *ep, unsigned self, uint64_t tag)
+{
+    uint64_t *buffer = r->buffers[self], name = r->waiters[self]->self;
+    switch (r->config->data) {
+    case CHECK_DATA_CPU:
+        return self < r->config->local ? section_cpu_local(r, ep, name)
+                                       : section_cpu_remote(r, ep, name, buffer);
+    case CHECK_DATA_GET:
+        section_get(r, ep, tag, buffer);
+        return 0;
+    default:
+        return section_put(r, ep, buffer);
+    }
+}
+
+/* ---- Threads */
+
+/* What a kind keeps in a waiter between its calls, and where this body is. */
+static void forget(struct run *r, struct baton_ep *ep, unsigned self, unsigned at)
+{
+    const struct baton_waiter *w = r->waiters[self];
+    uint64_t values[BATON_WAITER_WORDS + 5];
+    unsigned n = 0;
+    for (; n < BATON_WAITER_WORDS; n++)
+        values[n] = w->own[n];
+    values[n++] = w->token;
+    values[n++] = w->line;
+    values[n++] = w->released;
+    values[n++] = (uint64_t)w->handed << 32 | w->committed;
+    values[n++] = at;
+    if (!r->config->no_forget)
+        sim_explore_forget(ep, values, n);
+}
+
+static int body(struct baton_ep *ep, unsigned thread, void *arg)
+{
+    const struct member *m = arg;
+    struct run *r = m->run;
+    unsigned self = m->first + thread;
+    struct baton_waiter *waiter = r->waiters[self];
+    const struct baton_lock *lock = &r->locks[node_of(r->config, self)];
+    bool late = r->config->data == CHECK_DATA_GET;
+
+    for (unsigned round = 0; round < r->config->rounds; round++) {
+        uint64_t tag = waiter->self + 8 * (uint64_t)round;
+        forget(r, ep, self, 4 * round);
+        note(r, ep, self, "calls acquire");
+        if (r->fcfs)
+            sim_explore_when(ep, EVENT_BEGIN);
+        int rc = baton_lock_acquire(lock, ep, waiter);
+        if (rc)
+            return rc;
+        enter(r, ep, self);
+        forget(r, ep, self, 4 * round + 1);
+        rc = section(r, ep, self, tag);
+        if (rc)
+            return rc;
+        if (!late)
+            forget(r, ep, self, 4 * round + 2);
+        note(r, ep, self, "calls release");
+        sim_explore_when(ep, EVENT_LEAVE);
+        rc = baton_lock_release(lock, ep, waiter);
+        if (!rc && late) {
+            rc = baton_wait(ep, ID_LATE);
+            if (!rc && r->buffers[self][0] != tag)
+                sim_explore_fail(ep, "late get: a get of the section has read after the section");
+        }
+        if (rc)
+            return rc;
+    }
+    forget(r, ep, self, 4 * r->config->rounds);
+    note(r, ep, self, "has ended");
+    return 0;
+}
+
+/* ---- Setting up */
+
+static int open_nodes(struct run *r)
+{
+    const struct check_lock *c = r->config;
+    struct baton_table_opts opts = {.size = sizeof(opts),
+                                    .kind = c->kind->name,
+                                    .count = 1,
+                                    .params = c->params,
+                                    .first_ticket = c->first_ticket};
+    int rc = 0;
+    for (unsigned n = 0; n < r->nodes && !rc; n++) {
+        rc = baton_ep_open(baton_cluster_node(r->cluster, n), &r->eps[n]);
+        if (!rc && n == 0)
+            rc = baton_table_create(r->eps[n], "lock", &opts, &r->tables[n]);
+        else if (!rc)
+            rc = baton_table_open(r->eps[n], "lock", BATON_NEVER, &r->tables[n]);
+        if (!rc)
+            rc = baton_table_lock(r->tables[n], 0, &r->locks[n]);
+    }
+    return rc;
+}
+
+static int open_threads(struct run *r)
+{
+    for (unsigned t = 0; t < threads_of(r->config); t++) {
+        struct baton_ep *ep = r->eps[node_of(r->config, t)];
+        int rc = baton_waiter_open(ep, &r->waiters[t]);
+        if (rc)
+            return rc;
+        r->waiters[t]->doorway = doorway;
+        r->waiters[t]->doorway_arg = r;
+        r->buffers[t] = baton_ep_alloc(ep, 64, 64);
+        if (!r->buffers[t])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int open_data(struct run *r)
+{
+    struct baton_node *node = baton_cluster_node(r->cluster, r->data_node);
+    void *memory;
+    int rc = baton_segment_create(node, 16, BATON_READ | BATON_WRITE, NULL, 0, &r->data);
+    if (!rc)
+        rc = baton_ptr(node, r->data, 16, &memory);
+    if (!rc)
+        r->words = memory;
+    return rc;
+}
+
+static void close_all(struct run *r)
+{
+    for (unsigned n = r->nodes; n-- > 0;) {
+        if (r->tables[n])
+            (void)baton_table_close(r->eps[n], r->tables[n]);
+        if (r->eps[n])
+            (void)baton_ep_close(r->eps[n]);
+    }
+    (void)baton_cluster_close(r->cluster);
+}
+
+static void tell(void *arg, const char *line)
+{
+    struct run *r = arg;
+    if (r->tell)
+        r->tell(r->tell_arg, line);
+}
+
+static int explore(struct run *r)
+{
+    const struct check_lock *c = r->config;
+    struct baton_team teams[SIM_THREADS_MAX];
+    struct sim_range ranges[2 * SIM_THREADS_MAX];
+    uint8_t classes[SIM_THREADS_MAX];
+    unsigned n = 0, ranges_n = 0;
+    if (c->local)
+        teams[n++] = (struct baton_team){0, c->local, body, &r->members[0]};
+    for (unsigned t = c->local; t < threads_of(c); t++)
+        teams[n++] = (struct baton_team){node_of(c, t), 1, body, &r->members[t]};
+    for (unsigned t = 0; t < threads_of(c); t++) {
+        baton_gptr buffer =
+            baton_addr(baton_cluster_node(r->cluster, node_of(c, t)), r->buffers[t]);
+        classes[t] = t >= c->local;
+        ranges[ranges_n++] =
+            (struct sim_range){t, r->waiters[t]->self, sizeof(struct baton_waiter)};
+        ranges[ranges_n++] = (struct sim_range){t, buffer, 64};
+    }
+    struct sim_explore *x = r->x;
+    x->tell = tell;
+    x->ghost = &r->ghost;
+    x->ghost_bytes = sizeof(r->ghost);
+    x->ghost_hash = ghost_hash;
+    x->event = event;
+    x->final = final;
+    x->name = word_name;
+    x->arg = r;
+    x->classes = c->no_symmetry ? NULL : classes;
+    x->ranges = ranges;
+    x->ranges_n = ranges_n;
+    int rc = sim_explore_attach(r->cluster, x);
+    if (!rc)
+        rc = baton_run(r->cluster, teams, n);
+    x->classes = NULL;
+    x->ranges = NULL;
+    return rc == -EPROTO && x->verdict == SIM_VIOLATED ? 0 : rc;
+}
+
+int check_lock_run(const struct check_lock *config, struct sim_explore *x)
+{
+    struct run run = {.config = config, .x = x, .tell = config->tell, .tell_arg = config->tell_arg};
+    bool other = config->data == CHECK_DATA_OTHER_NODE;
+    if (!config->kind || !threads_of(config) || threads_of(config) > SIM_THREADS_MAX ||
+        !config->rounds)
+        return baton_fail(-EINVAL, "1 to %u threads, at least one round", SIM_THREADS_MAX);
+    run.nodes = 1 + config->remote + other;
+    run.data_node = other ? run.nodes - 1 : 0;
+    run.fcfs = config->kind->caps & BATON_LOCK_FCFS && !config->no_fcfs;
+    for (unsigned t = 0; t < SIM_THREADS_MAX; t++)
+        run.members[t] = (struct member){&run, t};
+    struct baton_cluster_opts opts = BATON_CLUSTER_OPTS;
+    opts.fabric = "sim";
+    opts.options = "driver=exhaustive";
+    opts.nodes = run.nodes;
+    opts.arena_bytes = 64 << 10;
+    opts.flags = config->swap ? BATON_CLUSTER_SWAP : 0;
+    int rc = baton_cluster_open(&opts, &run.cluster);
+    if (rc)
+        return rc;
+    rc = open_nodes(&run);
+    if (!rc)
+        rc = open_threads(&run);
+    if (!rc)
+        rc = open_data(&run);
+    if (!rc)
+        rc = explore(&run);
+    close_all(&run);
+    return rc;
+}

@@ -1,0 +1,679 @@
+/* SPDX-License-Identifier: MIT */
+/* The search of the exhaustive driver: see explore.h for what it is and why it is sound. */
+#include "sim/explore_inner.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "base/error.h"
+
+static double clock_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- States that were seen: 64-bit hashes, open addressing. */
+
+struct seen {
+    uint64_t *slot;
+    size_t mask, n;
+};
+
+#define SEEN_SMALLEST (1u << 14)
+
+static bool seen_make(struct seen *seen, size_t slots)
+{
+    size_t bytes = slots * sizeof(*seen->slot);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    (void)madvise(memory, bytes, MADV_HUGEPAGE);
+    *seen = (struct seen){memory, slots - 1, 0};
+    return true;
+}
+
+static void seen_free(struct seen *seen)
+{
+    if (seen->slot)
+        munmap(seen->slot, (seen->mask + 1) * sizeof(*seen->slot));
+    seen->slot = NULL;
+}
+
+static bool seen_put(struct seen *seen, uint64_t hash)
+{
+    for (size_t i = hash & seen->mask;; i = (i + 1) & seen->mask) {
+        if (seen->slot[i] == hash)
+            return false;
+        if (!seen->slot[i]) {
+            seen->slot[i] = hash;
+            seen->n++;
+            return true;
+        }
+    }
+}
+
+/* Whether the state is new. */
+static bool seen_add(struct explore *x, struct seen *seen, uint64_t hash)
+{
+    if (seen->n > seen->mask / 8 * 5) {
+        struct seen larger;
+        if (!seen_make(&larger, 4 * (seen->mask + 1))) {
+            x->no_memory = true;
+            return false;
+        }
+        for (size_t i = 0; i <= seen->mask; i++)
+            if (seen->slot[i])
+                seen_put(&larger, seen->slot[i]);
+        seen_free(seen);
+        *seen = larger;
+    }
+    return seen_put(seen, hash);
+}
+
+/* ---- What the end of a way means */
+
+static void judge(struct explore *x)
+{
+    struct sim_explore *ask = x->ask;
+    if (explore_done(x)) {
+        ask->terminals++;
+        const char *wrong = ask->final ? ask->final(ask->arg) : NULL;
+        if (wrong)
+            explore_violated(x, "%s", wrong);
+        return;
+    }
+    char who[64] = "";
+    for (unsigned t = 0, n = 0; t < x->threads; t++)
+        if (x->s->threads[t]->state != SIM_ENDED)
+            n += (unsigned)snprintf(who + n, sizeof(who) - n, " %u", t);
+    explore_violated(
+        x, "deadlock: nothing can happen any more, and these threads have not ended:%s", who);
+}
+
+static void forget_reports(struct sim *s)
+{
+    while (s->reports) {
+        struct sim_report *r = s->reports;
+        s->reports = r->next;
+        free(r);
+    }
+    s->reports_end = &s->reports;
+    s->reports_n = 0;
+}
+
+static void begin_again(struct explore *x)
+{
+    image_restore(x, &x->start);
+    forget_reports(x->s);
+    x->violated = x->stale = false;
+    x->last = -1;
+    x->preemptions = 0;
+}
+
+/* ---- Depth first */
+
+struct level {
+    struct image image;
+    struct sim_step *steps;
+    unsigned n, next, room;
+    struct choices choices; /* of the step that is being followed */
+};
+
+struct search {
+    struct explore *x;
+    struct seen seen;
+    struct level *levels;
+    size_t room, depth;
+    double end;
+    bool stopped;
+};
+
+static struct level *level_at(struct search *d, size_t depth)
+{
+    if (depth >= d->room) {
+        size_t room = d->room ? 2 * d->room : 256;
+        struct level *more = realloc(d->levels, room * sizeof(*more));
+        if (!more) {
+            d->x->no_memory = true;
+            return NULL;
+        }
+        memset(more + d->room, 0, (room - d->room) * sizeof(*more));
+        d->levels = more;
+        d->room = room;
+    }
+    return &d->levels[depth];
+}
+
+/* Lists the steps of the state we are in; keeps the state if it will be needed again. */
+static bool push(struct search *d)
+{
+    struct explore *x = d->x;
+    struct sim_step steps[STEPS_MAX];
+    struct level *l = level_at(d, d->depth);
+    if (!l)
+        return false;
+    unsigned n = 1;
+    if (d->depth)
+        n = steps_list(x, steps);
+    else
+        steps[0] = (struct sim_step){.kind = SIM_STEP_BEGIN};
+    if (n > l->room) {
+        struct sim_step *more = realloc(l->steps, n * sizeof(*more));
+        if (!more) {
+            x->no_memory = true;
+            return false;
+        }
+        l->steps = more;
+        l->room = n;
+    }
+    memcpy(l->steps, steps, n * sizeof(*steps));
+    l->n = n;
+    l->next = 0;
+    if (n > 1 || (n && x->chooses))
+        image_save(x, &l->image);
+    if (!n) {
+        x->ask->runs++;
+        judge(x);
+    }
+    d->depth++;
+    if (d->depth > x->ask->depth)
+        x->ask->depth = d->depth;
+    return true;
+}
+
+static bool at_bound(struct search *d)
+{
+    struct sim_explore *ask = d->x->ask;
+    const char *bound = NULL;
+    char text[64];
+    if (ask->states_max && ask->states > ask->states_max)
+        bound = "states";
+    else if (ask->runs_max && ask->runs > ask->runs_max)
+        bound = "runs";
+    else if (ask->seconds_max > 0 && !(ask->transitions & 255) && clock_now() > d->end)
+        bound = "time";
+    if (!bound)
+        return false;
+    snprintf(text, sizeof(text), "the bound on %s was reached", bound);
+    snprintf(ask->text, sizeof(ask->text), "%s", text);
+    ask->verdict = SIM_UNKNOWN;
+    d->stopped = true;
+    return true;
+}
+
+/* The next way to take the step, with other choices; false: there is none. */
+static bool next_choice(const struct choices *c, struct sim_step *step)
+{
+    unsigned n = c->n;
+    while (n && c->choice[n - 1] + 1u >= c->of[n - 1])
+        n--;
+    if (!n)
+        return false;
+    memcpy(step->choice, c->choice, n);
+    step->choice[n - 1]++;
+    step->choices_n = (uint8_t)n;
+    return true;
+}
+
+static int keep_way(struct search *d)
+{
+    struct sim_explore *ask = d->x->ask;
+    free(ask->found);
+    ask->found = calloc(d->depth + 1, sizeof(*ask->found));
+    if (!ask->found)
+        return -ENOMEM;
+    ask->found_n = 0;
+    for (size_t i = 0; i < d->depth; i++)
+        if (d->levels[i].n)
+            ask->found[ask->found_n++] = d->levels[i].steps[d->levels[i].next];
+    return 0;
+}
+
+static bool over(const struct explore *x)
+{
+    return x->violated || x->stale || x->too_many || x->no_memory;
+}
+
+/* All that lies behind the step that was taken last on this level is done. */
+static void next_step(struct level *l)
+{
+    if (!next_choice(&l->choices, &l->steps[l->next]))
+        l->next++;
+}
+
+static void depth_first(struct search *d)
+{
+    struct explore *x = d->x;
+    struct sim_explore *ask = x->ask;
+    bool here = push(d); /* the world is in the state of the top level */
+    while (d->depth && !over(x) && !at_bound(d)) {
+        struct level *l = &d->levels[d->depth - 1];
+        if (l->next == l->n) {
+            here = false;
+            if (--d->depth)
+                next_step(l - 1);
+            continue;
+        }
+        if (!here)
+            image_restore(x, &l->image);
+        here = false;
+        step_take(x, &l->steps[l->next]);
+        l->choices = x->choices;
+        ask->transitions++;
+        if (over(x))
+            break;
+        if (seen_add(x, &d->seen, explore_hash(x))) {
+            ask->states++;
+            here = push(d);
+        } else {
+            ask->runs++;
+            next_step(l);
+        }
+    }
+}
+
+/* ---- Breadth first: fewest steps. A state is kept as the way to it, which is taken again. */
+
+struct node {
+    uint32_t parent;
+    struct sim_step step;
+};
+
+#define NODES_MAX (1u << 24)
+#define SHORTEST_SECONDS 20
+
+static void way_to(struct explore *x, const struct node *nodes, uint32_t at)
+{
+    uint32_t way[4096];
+    unsigned n = 0;
+    for (; at; at = nodes[at].parent)
+        if (n < 4096)
+            way[n++] = at;
+    begin_again(x);
+    while (n && !over(x))
+        step_take(x, &nodes[way[--n]].step);
+}
+
+static int keep_nodes(struct sim_explore *ask, const struct node *nodes, uint32_t at)
+{
+    size_t n = 0;
+    for (uint32_t i = at; i; i = nodes[i].parent)
+        n++;
+    struct sim_step *found = calloc(n + 1, sizeof(*found));
+    if (!found)
+        return -ENOMEM;
+    ask->found_n = n;
+    for (uint32_t i = at; i; i = nodes[i].parent)
+        found[--n] = nodes[i].step;
+    free(ask->found);
+    ask->found = found;
+    return 0;
+}
+
+/* Finds a violation with fewest steps, if there is one within the time. False: it was not found. */
+static bool breadth_first(struct explore *x, double end)
+{
+    struct sim_step steps[STEPS_MAX];
+    struct seen seen = {0};
+    struct image image = {0};
+    size_t room = 1024;
+    uint32_t n = 1;
+    struct node *nodes = calloc(room, sizeof(*nodes));
+    bool found = false;
+    if (!nodes || !seen_make(&seen, SEEN_SMALLEST))
+        goto out;
+    for (uint32_t at = 0; at < n && !found && clock_now() < end; at++) {
+        unsigned count = 1;
+        way_to(x, nodes, at);
+        steps[0] = (struct sim_step){.kind = SIM_STEP_BEGIN};
+        if (at)
+            count = steps_list(x, steps);
+        if (!count) {
+            judge(x);
+            found = x->violated && !keep_nodes(x->ask, nodes, at);
+        }
+        image_save(x, &image);
+        for (unsigned i = 0; i < count && !found; i++) {
+            struct choices choices;
+            do {
+                image_restore(x, &image);
+                step_take(x, &steps[i]);
+                choices = x->choices;
+                if (x->stale || x->too_many || x->no_memory || n == NODES_MAX)
+                    goto out;
+                if (!x->violated && !seen_add(x, &seen, explore_hash(x)))
+                    continue;
+                if (n == room) {
+                    struct node *more = realloc(nodes, 2 * room * sizeof(*nodes));
+                    if (!more)
+                        goto out;
+                    nodes = more;
+                    room *= 2;
+                }
+                nodes[n] = (struct node){at, steps[i]};
+                if (x->violated) {
+                    found = !keep_nodes(x->ask, nodes, n);
+                    break;
+                }
+                n++;
+            } while (next_choice(&choices, &steps[i]));
+        }
+    }
+out:
+    free(nodes);
+    free(image.bytes);
+    seen_free(&seen);
+    return found;
+}
+
+/* Takes the way that was found once more, and writes all of its steps down. */
+static int expand(struct explore *x)
+{
+    struct sim_explore *ask = x->ask;
+    begin_again(x);
+    x->recording = true;
+    x->record_n = 0;
+    for (size_t i = 0; i < ask->found_n && !over(x); i++)
+        step_take(x, &ask->found[i]);
+    x->recording = false;
+    if (x->no_memory)
+        return -ENOMEM;
+    free(ask->found);
+    ask->found_visible = ask->found_n;
+    ask->found = x->record;
+    ask->found_n = x->record_n;
+    x->record = NULL;
+    x->record_room = x->record_n = 0;
+    x->violated = true;
+    return 0;
+}
+
+/* ---- One run by a schedule */
+
+static bool same_step(const struct sim_step *a, const struct sim_step *b)
+{
+    return a->kind == b->kind && a->thread == b->thread &&
+           (a->kind != SIM_STEP_NIC ||
+            (a->at == b->at && a->step == b->step && a->node == b->node));
+}
+
+static void follow(struct explore *x)
+{
+    struct sim_explore *ask = x->ask;
+    struct sim_step steps[STEPS_MAX];
+    unsigned n = 1;
+    steps[0] = (struct sim_step){.kind = SIM_STEP_BEGIN};
+    x->telling = true;
+    for (size_t i = 0; i < ask->steps_n && !over(x); i++) {
+        unsigned k = 0;
+        while (k < n && !same_step(&steps[k], &ask->steps[i]))
+            k++;
+        if (k == n) {
+            snprintf(ask->text, sizeof(ask->text),
+                     "step %zu of the schedule is not possible: it belongs to another program",
+                     i + 1);
+            ask->verdict = SIM_UNKNOWN;
+            break;
+        }
+        step_take(x, &ask->steps[i]);
+        ask->transitions++;
+        n = over(x) ? 0 : steps_list(x, steps);
+    }
+    if (!over(x) && !n) {
+        judge(x);
+        if (x->violated)
+            tell_blocked(x);
+    }
+    ask->runs = 1;
+    x->telling = false;
+}
+
+/* ---- A whole exploration */
+
+/* Some runs at random, to find out how words are used before anything relies on it. */
+#define LOOKS 64
+
+static void look_around(struct explore *x)
+{
+    struct sim_step steps[STEPS_MAX];
+    struct baton_random random;
+    baton_random_init(&random, 1);
+    for (unsigned i = 0; i < LOOKS && !x->too_many && !x->no_memory; i++) {
+        begin_again(x);
+        step_take(x, &(struct sim_step){.kind = SIM_STEP_BEGIN});
+        for (unsigned n;
+             !x->violated && !x->too_many && !x->no_memory && (n = steps_list(x, steps));) {
+            x->stale = false;
+            step_take(x, &steps[baton_random_below(&random, n)]);
+        }
+        for (unsigned w = 0; w < x->words_n; w++)
+            x->words[w].relied = false;
+    }
+}
+
+static int search(struct explore *x)
+{
+    struct sim_explore *ask = x->ask;
+    struct search d = {.x = x, .end = clock_now() + ask->seconds_max};
+    char text[sizeof(ask->text)];
+    int rc = 0;
+    look_around(x);
+    ask->text[0] = x->too_many ? ask->text[0] : 0;
+    do {
+        ask->passes++;
+        ask->states = ask->transitions = ask->runs = ask->terminals = ask->depth = 0;
+        ask->verdict = SIM_VERIFIED;
+        begin_again(x);
+        for (unsigned w = 0; w < x->words_n; w++)
+            x->words[w].relied = false;
+        if (x->stacks)
+            memset(x->stacks, 0, 2 * (x->stacks_mask + 1) * sizeof(*x->stacks));
+        x->stacks_n = 0;
+        ask->checked = 0;
+        seen_free(&d.seen);
+        d.depth = 0;
+        if (!seen_make(&d.seen, SEEN_SMALLEST))
+            x->no_memory = true;
+        else
+            depth_first(&d);
+    } while (x->stale && !x->violated && !x->too_many && !x->no_memory && !d.stopped);
+
+    ask->memory = (d.seen.mask + 1) * sizeof(*d.seen.slot);
+    for (size_t i = 0; i < d.room; i++)
+        ask->memory += d.levels[i].image.room;
+    if (x->violated) {
+        rc = keep_way(&d);
+        if (ask->shortest && !rc) {
+            memcpy(text, ask->text, sizeof(text));
+            seen_free(&d.seen);
+            if (!breadth_first(x, clock_now() + SHORTEST_SECONDS))
+                memcpy(ask->text, text, sizeof(text));
+        }
+        if (!rc) {
+            memcpy(text, ask->text, sizeof(text));
+            rc = expand(x);
+            memcpy(ask->text, text, sizeof(text));
+        }
+        ask->verdict = SIM_VIOLATED;
+    } else if (x->too_many) {
+        ask->verdict = SIM_UNKNOWN;
+    } else if (ask->verdict == SIM_UNKNOWN && !d.stopped) {
+        snprintf(ask->text, sizeof(ask->text), "the bound on preemptions was reached");
+    }
+    seen_free(&d.seen);
+    for (size_t i = 0; i < d.room; i++) {
+        free(d.levels[i].image.bytes);
+        free(d.levels[i].steps);
+    }
+    free(d.levels);
+    return x->no_memory ? -ENOMEM : rc;
+}
+
+/* The endpoints of threads that were left in the middle, and what they have under way. */
+static void abandon(struct explore *x)
+{
+    struct sim *s = x->s;
+    s->busy_n = 0;
+    for (unsigned t = 0; t < x->threads; t++) {
+        struct sim_thread *thread = s->threads[t];
+        if (!thread->ep)
+            continue;
+        struct baton_epx *ep = baton_epx(thread->ep);
+        struct sim_ep *e = ep->world.state;
+        for (unsigned n = 0; n < x->nodes; n++)
+            if (e->qps[n])
+                e->qps[n]->nic.n = 0;
+        e->busy = 0;
+        ep->pending = 0;
+        ep->chain_n = 0;
+        (void)baton_ep_close(thread->ep);
+    }
+    for (unsigned n = 0; n < x->nodes; n++) {
+        s->units[n] = 0;
+        s->unit_words[n] = NULL;
+    }
+    forget_reports(s);
+}
+
+/* Threads on one node have their private memory of the library there, too. */
+static void ranges_find(struct explore *x)
+{
+    const struct sim_explore *ask = x->ask;
+    x->ranges_n = 0;
+    for (unsigned i = 0; i < ask->ranges_n && i < 3 * SIM_THREADS_MAX; i++)
+        x->ranges[x->ranges_n++] = ask->ranges[i];
+    for (unsigned t = 0; t < x->threads; t++) {
+        struct sim_thread *thread = x->s->threads[t];
+        struct baton_epx *ep = baton_epx(thread->ep);
+        x->ranges[x->ranges_n++] = (struct sim_range){t, baton_addr(ep->nodep, ep->scratch), 64};
+    }
+}
+
+/* Bodies run to their first act; what they allocate before that is theirs for the whole exploration. */
+static int start(struct explore *x)
+{
+    struct sim *s = x->s;
+    x->starting = true;
+    for (unsigned t = 0; t < x->threads; t++) {
+        for (unsigned p = 0; p < PERMUTATIONS_MAX; p++)
+            x->extra[t].digest[p] = 1;
+        x->extra[t].armed = 0;
+        sim_resume(s, s->threads[t]);
+        if (!s->threads[t]->ep)
+            return s->threads[t]->rc ? s->threads[t]->rc : -ENOMEM;
+    }
+    x->starting = false;
+    int rc = regions_find(x);
+    ranges_find(x);
+    words_rename(x);
+    if (!rc && !x->ask->follow)
+        image_save(x, &x->start);
+    return rc;
+}
+
+static int prepare(struct explore *x)
+{
+    struct sim *s = x->s;
+    char *from, *top;
+    x->threads = (unsigned)s->threads_n;
+    x->nodes = s->cluster->nodes;
+    x->words_n = x->regions_n = x->ids_n = 0;
+    x->violated = x->stale = x->too_many = x->no_memory = x->chooses = false;
+    memset(x->ids_known, 0, sizeof(x->ids_known));
+    memset(x->memory_hash, 0, sizeof(x->memory_hash));
+    if (x->index)
+        memset(x->index, 0, ((size_t)x->index_mask + 1) * sizeof(*x->index));
+    x->ids_known[0] = 1;
+    x->ids[x->ids_n++] = 0;
+    x->last = -1;
+    x->preemptions = 0;
+    if (!x->ask->follow && x->threads && baton_coro_stack(s->threads[0]->coro, &from, &top))
+        return baton_fail(-ENOSYS,
+                          "this build can not go back to an earlier state of a thread: only "
+                          "schedules can be followed");
+    if (x->ask->self_check) {
+        x->stacks_mask = (1u << 24) - 1;
+        x->stacks_n = 0;
+        x->stacks = calloc(2 * (x->stacks_mask + 1), sizeof(*x->stacks));
+        if (!x->stacks)
+            return -ENOMEM;
+    }
+    return permutations_find(x);
+}
+
+int explore_run(struct sim *s)
+{
+    struct explore *x = explore_of(s);
+    struct sim_explore *ask = x->ask;
+    double begin = clock_now();
+    if (s->threads_n > SIM_THREADS_MAX)
+        return baton_fail(-EINVAL, "%zu threads: at most %u can be explored", s->threads_n,
+                          SIM_THREADS_MAX);
+    ask->verdict = SIM_VERIFIED;
+    ask->text[0] = 0;
+    ask->passes = ask->states = ask->transitions = ask->runs = ask->terminals = ask->depth = 0;
+    ask->checked = 0;
+    int rc = prepare(x);
+    if (!rc)
+        rc = start(x);
+    if (!rc && ask->follow)
+        follow(x);
+    else if (!rc)
+        rc = search(x);
+    if (!rc && x->violated)
+        ask->verdict = SIM_VIOLATED;
+    ask->words = x->words_n;
+    ask->permutations = x->permutations;
+    ask->seconds = clock_now() - begin;
+    abandon(x);
+    for (size_t i = 0; i < s->threads_n; i++)
+        s->threads[i]->rc = 0;
+    x->threads = 0;
+    free(x->start.bytes);
+    x->start = (struct image){0};
+    free(x->node_to);
+    x->node_to = NULL;
+    free(x->stacks);
+    x->stacks = NULL;
+    if (!rc && ask->verdict == SIM_VIOLATED)
+        rc = baton_fail(-EPROTO, "%s", ask->text);
+    return rc;
+}
+
+int explore_open(struct sim *s, const char *options)
+{
+    struct explore *x = calloc(1, sizeof(*x));
+    if (!x)
+        return -ENOMEM;
+    x->s = s;
+    x->standard.context_bound = -1;
+    x->ask = &x->standard;
+    s->driver_state = x;
+    s->immediate_ack = true;
+    return 0;
+}
+
+void explore_close(struct sim *s)
+{
+    struct explore *x = explore_of(s);
+    free(x->standard.found);
+    free(x->words);
+    free(x->index);
+    free(x);
+}
+
+int sim_explore_attach(struct baton_cluster *cluster, struct sim_explore *ask)
+{
+    struct sim *s = cluster->ops == &baton_world_sim ? cluster->world : NULL;
+    if (!s || s->driver != &sim_driver_exhaustive)
+        return baton_fail(-EINVAL, "the cluster was not opened with driver=exhaustive");
+    explore_of(s)->ask = ask;
+    return 0;
+}

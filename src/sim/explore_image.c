@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keeping a state of the simulated world and going back to it.
+ *
+ * One function walks over all that makes a state, and either copies it away or puts it back. Only parts in use
+ * are copied: of stacks what is above the stack pointer, of queue pairs the entries that are there, of work
+ * ids those that were used by anybody so far, of memory the words that were written so far (what is found
+ * later had its first value until then), and the used part of arenas, where threads also write by hand.
+ */
+#include "sim/explore_inner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void part(struct image *m, void *at, size_t bytes)
+{
+    if (!m->saving) {
+        memcpy(at, m->bytes + m->n, bytes);
+    } else {
+        if (m->n + bytes > m->room) {
+            size_t room = 2 * (m->n + bytes) + 4096;
+            char *more = realloc(m->bytes, room);
+            if (!more) {
+                m->no_memory = true;
+                return;
+            }
+            m->bytes = more;
+            m->room = room;
+        }
+        memcpy(m->bytes + m->n, at, bytes);
+    }
+    m->n += bytes;
+}
+
+static unsigned count(struct image *m, unsigned now)
+{
+    uint64_t n = now;
+    part(m, &n, sizeof(n));
+    return (unsigned)n;
+}
+
+static void words_part(struct explore *x, struct image *m)
+{
+    unsigned n = count(m, x->words_n);
+    for (unsigned i = 0; i < n; i++)
+        part(m, &x->words[i].value, 8);
+    if (m->saving)
+        return;
+    for (unsigned i = n; i < x->words_n; i++)
+        x->words[i].value = x->words[i].initial;
+    for (unsigned i = 0; i < x->words_n; i++)
+        if (!x->words[i].kept)
+            *x->words[i].at = x->words[i].value;
+}
+
+static void qp_part(struct image *m, struct sim_qp *q)
+{
+    unsigned n = count(m, q ? q->nic.n : 0);
+    if (!q)
+        return;
+    q->nic.n = n;
+    part(m, q->entries, n * sizeof(*q->entries));
+    part(m, q->flags, n * sizeof(*q->flags));
+    part(m, q->values, n * sizeof(*q->values));
+    part(m, q->parts, n * sizeof(*q->parts));
+    if (n) {
+        part(m, &q->place, sizeof(q->place));
+        part(m, &q->numbers, sizeof(q->numbers));
+    }
+}
+
+static void ep_part(struct explore *x, struct image *m, struct baton_epx *ep)
+{
+    struct sim_ep *e = ep->world.state;
+    part(m, ep->pub.peers, ep->nodes * sizeof(*ep->pub.peers));
+    part(m, ep->peers, ep->nodes * sizeof(*ep->peers));
+    part(m, &ep->round, sizeof(ep->round));
+    part(m, &ep->any_stamp, sizeof(ep->any_stamp));
+    part(m, &ep->pending, sizeof(ep->pending));
+    ep->chain_n = count(m, ep->chain_n);
+    part(m, ep->chain, ep->chain_n * sizeof(*ep->chain));
+    if (m->saving)
+        for (unsigned i = 0; i < ep->chain_n; i++) {
+            unsigned id = baton_id_index(ep->chain[i].id);
+            if (!x->ids_known[id]) {
+                x->ids_known[id] = 1;
+                x->ids[x->ids_n++] = (uint16_t)id;
+            }
+        }
+    unsigned n = count(m, x->ids_n);
+    for (unsigned i = 0; i < n; i++)
+        part(m, &ep->ids[x->ids[i]], sizeof(ep->ids[0]));
+    for (unsigned i = n; i < x->ids_n && !m->saving; i++)
+        memset(&ep->ids[x->ids[i]], 0, sizeof(ep->ids[0]));
+    part(m, &e->thread, sizeof(e->thread));
+    part(m, &e->busy, sizeof(e->busy));
+    for (unsigned i = 0; i < x->nodes; i++)
+        qp_part(m, e->qps[i]);
+}
+
+static void thread_part(struct explore *x, struct image *m, struct sim_thread *t)
+{
+    const size_t begin = offsetof(struct sim_thread, rc);
+    const size_t end = offsetof(struct sim_thread, watches);
+    char *from, *top;
+    part(m, (char *)t + begin, end - begin);
+    part(m, t->reads,
+         (t->reads_n < SIM_READS_MAX ? t->reads_n : SIM_READS_MAX) * sizeof(*t->reads));
+    for (unsigned i = 0; i < t->buffer_n; i++)
+        part(m, explore_buffered(t, i), sizeof(*t->buffer));
+    struct thread_extra *extra = &x->extra[t->number];
+    part(m, &extra->armed, 1);
+    part(m, extra->digest, x->permutations * sizeof(*extra->digest));
+    part(m, &extra->turn_knows, sizeof(extra->turn_knows));
+    part(m, extra->turn_digest, x->permutations * sizeof(*extra->turn_digest));
+    if (!baton_coro_stack(t->coro, &from, &top)) {
+        part(m, &from, sizeof(from));
+        part(m, from, (size_t)(top - from));
+        if (!m->saving)
+            baton_coro_rewind(t->coro, from);
+    }
+    if (t->ep)
+        ep_part(x, m, baton_epx(t->ep));
+}
+
+static void walk(struct explore *x, struct image *m)
+{
+    struct sim *s = x->s;
+    m->n = 0;
+    for (unsigned i = 0; i < x->regions_n; i++)
+        part(m, x->regions[i].at, x->regions[i].bytes);
+    words_part(x, m);
+    part(m, x->memory_hash, x->permutations * sizeof(*x->memory_hash));
+    part(m, s->units, x->nodes * sizeof(*s->units));
+    part(m, s->unit_words, x->nodes * sizeof(*s->unit_words));
+    part(m, &s->alive, sizeof(s->alive));
+    s->busy_n = count(m, (unsigned)s->busy_n);
+    part(m, s->busy, s->busy_n * sizeof(*s->busy));
+    if (x->ask->context_bound >= 0) {
+        part(m, &x->last, sizeof(x->last));
+        part(m, &x->preemptions, sizeof(x->preemptions));
+    }
+    for (unsigned i = 0; i < x->threads; i++)
+        thread_part(x, m, s->threads[i]);
+}
+
+void image_save(struct explore *x, struct image *image)
+{
+    image->saving = true;
+    walk(x, image);
+    x->no_memory |= image->no_memory;
+}
+
+void image_restore(struct explore *x, struct image *image)
+{
+    image->saving = false;
+    walk(x, image);
+}
+
+static int region_add(struct explore *x, void *at, size_t bytes)
+{
+    if (!bytes)
+        return 0;
+    if (x->regions_n == sizeof(x->regions) / sizeof(x->regions[0]))
+        return baton_fail(-EINVAL, "too many nodes to explore");
+    x->regions[x->regions_n++] = (struct region){at, bytes};
+    return 0;
+}
+
+int regions_find(struct explore *x)
+{
+    int rc = region_add(x, x->ask->ghost, x->ask->ghost_bytes);
+    for (unsigned n = 0; n < x->nodes && !rc; n++) {
+        struct baton_node *node = x->s->cluster->local[n];
+        if (node)
+            rc = region_add(x, node->segments[0].memory, baton_arena_extent(node));
+    }
+    for (unsigned i = 0; i < x->words_n; i++) {
+        struct word *w = &x->words[i];
+        w->kept = false;
+        for (unsigned k = 0; k < x->regions_n; k++)
+            w->kept |= (size_t)((char *)w->at - x->regions[k].at) < x->regions[k].bytes;
+    }
+    return rc;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the exhaustive driver share.
+ *
+ * explore.c         the search
+ * explore_step.c    which steps there are, which are taken at once, taking them
+ * explore_words.c   words: who uses them, what they contribute to the hash; permutations
+ * explore_image.c   keeping a state and going back to it
+ * explore_tell.c    steps in words
+ */
+#ifndef BATON_SIM_EXPLORE_INNER_H
+#define BATON_SIM_EXPLORE_INNER_H
+
+#include "sim/explore.h"
+#include "sim/sim.h"
+
+#define PERMUTATIONS_MAX 24u
+#define STEPS_MAX 96u /* that are possible in one state */
+
+enum word_use {
+    USE_LOAD = 1,  /* by CPUs */
+    USE_WRITE = 2, /* by CPUs */
+    USE_LAND = 4,  /* what a NIC fetched lands there */
+    USE_SOURCE = 8,
+    USE_REMOTE_READ = 16,
+    USE_REMOTE_WRITE = 32
+};
+
+struct word {
+    uint64_t *at;
+    uint64_t initial; /* when the exploration began */
+    uint64_t value;   /* as last written through the contract */
+    uint8_t uses;
+    uint8_t cpus;                    /* mask of threads */
+    uint8_t lands;                   /* mask of threads */
+    bool relied;                     /* a step was taken at once because of what is known of it */
+    bool kept;                       /* it lies in memory that is kept as a whole */
+    uint64_t name[PERMUTATIONS_MAX]; /* its address under each permutation */
+};
+
+/* What the driver keeps for a thread beside struct sim_thread. */
+struct thread_extra {
+    uint8_t armed; /* events that wait for its next visible step */
+    uint64_t digest[PERMUTATIONS_MAX];
+    /* Where its last polling turn ended: all that it knew, and the digest that stands for that. */
+    uint64_t turn_knows;
+    uint64_t turn_digest[PERMUTATIONS_MAX];
+};
+
+struct region {
+    char *at;
+    size_t bytes;
+};
+
+struct image {
+    char *bytes;
+    size_t n, room;
+    bool saving, no_memory;
+};
+
+struct choices {
+    unsigned given, n;
+    uint8_t choice[SIM_CHOICES_MAX], of[SIM_CHOICES_MAX];
+};
+
+struct explore {
+    struct sim *s;
+    struct sim_explore *ask, standard;
+
+    struct word *words;
+    unsigned words_n, words_room;
+    uint32_t *index; /* of words by address, plus one; 0 none */
+    uint32_t index_mask;
+    uint64_t memory_hash[PERMUTATIONS_MAX];
+    bool constant; /* what the thread is told now is a constant of the program */
+    bool stale;    /* something that was relied on is not so */
+    bool no_memory;
+
+    unsigned permutations, threads, nodes;
+    uint8_t to[PERMUTATIONS_MAX][SIM_THREADS_MAX];
+    uint16_t *node_to; /* [permutation * nodes + node] */
+    struct sim_range ranges[4 * SIM_THREADS_MAX];
+    unsigned ranges_n;
+
+    struct thread_extra extra[SIM_THREADS_MAX];
+    uint16_t ids[BATON_IDS]; /* work ids that were used so far */
+    unsigned ids_n;
+    uint8_t ids_known[BATON_IDS];
+
+    struct region regions[64];
+    unsigned regions_n;
+    struct image start;
+
+    struct choices choices;
+    bool chooses;  /* choices exist: every state is kept before a step is taken */
+    bool too_many; /* of something with a fixed bound; `ask->text` says what */
+
+    int last; /* the thread that stepped last, and preemptions so far: with a context bound */
+    unsigned preemptions;
+
+    bool starting; /* bodies run to their first act */
+    bool violated;
+    bool telling;
+    bool recording; /* every step goes to `record` */
+    struct sim_step *record;
+    size_t record_n, record_room;
+    uint64_t *stacks; /* self-check: pairs of digest and stack hash */
+    size_t stacks_mask, stacks_n;
+};
+
+static inline struct explore *explore_of(struct sim *s)
+{
+    return s->driver_state;
+}
+
+/* Two words into one; the order matters. */
+static inline uint64_t hash2(uint64_t a, uint64_t b)
+{
+    unsigned __int128 m = (unsigned __int128)(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xd6e8feb86659fd93u);
+    return (uint64_t)m ^ (uint64_t)(m >> 64) ^ a << 1;
+}
+
+static inline struct sim_ep *explore_ep(const struct sim_thread *t)
+{
+    return t->ep ? baton_epx(t->ep)->world.state : NULL;
+}
+
+static inline struct sim_buffered *explore_buffered(struct sim_thread *t, unsigned i)
+{
+    return &t->buffer[(t->buffer_first + i) % SIM_BUFFER_MAX];
+}
+
+/* Events that wait for an operation or a store are kept in the high bits of its flags. */
+#define MARK_SHIFT 5u
+
+/* ---- explore_words.c */
+
+struct word *word_find(struct explore *x, const uint64_t *at); /* null: not used so far */
+struct word *word_of(struct explore *x, const uint64_t *at);   /* null: no memory */
+uint64_t word_map(const struct explore *x, unsigned permutation, uint64_t value);
+/* The word is used so by the thread; breaks what was relied on, perhaps. */
+struct word *word_use(struct explore *x, const uint64_t *at, enum word_use use, unsigned thread);
+/* Whether such a use of it needs no branching. */
+bool word_quiet(struct explore *x, struct word *w, enum word_use use);
+void word_write(struct sim *s, uint64_t *at, uint64_t value);
+void words_rename(struct explore *x); /* when permutations have been found */
+int permutations_find(struct explore *x);
+uint64_t explore_hash(struct explore *x);
+
+/* ---- explore_image.c */
+
+int regions_find(struct explore *x);
+void image_save(struct explore *x, struct image *image);
+void image_restore(struct explore *x, struct image *image);
+
+/* ---- explore_step.c */
+
+void steps_settle(struct explore *x); /* takes all that is taken at once */
+unsigned steps_list(struct explore *x, struct sim_step *out);
+void step_take(struct explore *x, const struct sim_step *step);
+bool explore_done(const struct explore *x); /* all threads have ended and nothing is on its way */
+void explore_violated(struct explore *x, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- explore.c */
+
+int explore_open(struct sim *s, const char *options);
+void explore_close(struct sim *s);
+int explore_run(struct sim *s);
+
+/* ---- explore_tell.c */
+
+void tell_buffered(struct explore *x, struct sim_thread *t, const struct sim_buffered *b);
+
+void tell_step(struct explore *x, const struct sim_step *step);
+void tell_nic(struct explore *x, struct sim_qp *q, unsigned at, enum baton_nic_step step);
+void tell_line(struct explore *x, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tell_blocked(struct explore *x);
+
+#endif

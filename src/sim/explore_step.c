@@ -1,0 +1,698 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps of the exhaustive driver: which are possible, which are taken at once, and taking them. */
+#include "sim/explore_inner.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+void explore_violated(struct explore *x, const char *format, ...)
+{
+    va_list args;
+    if (x->violated)
+        return;
+    x->violated = true;
+    va_start(args, format);
+    vsnprintf(x->ask->text, sizeof(x->ask->text), format, args);
+    va_end(args);
+}
+
+static void give_up(struct explore *x, const char *text)
+{
+    if (!x->too_many)
+        snprintf(x->ask->text, sizeof(x->ask->text), "%s", text);
+    x->too_many = true;
+}
+
+/* ---- Recording: the way in full, so that it can be followed without knowing what is taken at once */
+
+static void record(struct explore *x, struct sim_step step)
+{
+    if (!x->recording)
+        return;
+    if (x->record_n == x->record_room) {
+        size_t room = 2 * x->record_room + 256;
+        struct sim_step *more = realloc(x->record, room * sizeof(*more));
+        if (!more) {
+            x->no_memory = true;
+            return;
+        }
+        x->record = more;
+        x->record_room = room;
+    }
+    x->record[x->record_n++] = step;
+}
+
+static void record_quiet(struct explore *x, enum sim_step_kind kind, unsigned thread)
+{
+    record(x, (struct sim_step){.kind = (uint8_t)kind, .thread = (uint8_t)thread, .quiet = 1});
+}
+
+/* ---- What the world asks and tells */
+
+static void describe(struct sim *s, char *out, size_t bytes)
+{
+    snprintf(out, bytes, "every schedule");
+}
+
+static uint64_t explore_now(struct sim *s)
+{
+    return 0;
+}
+
+static void thread_saw(struct sim *s, struct sim_thread *t, uint64_t value)
+{
+    struct explore *x = explore_of(s);
+    if (x->constant) {
+        x->constant = false;
+        return;
+    }
+    uint64_t *digest = x->extra[t->number].digest;
+    for (unsigned p = 0; p < x->permutations; p++)
+        digest[p] = hash2(digest[p], word_map(x, p, value));
+}
+
+static bool load_at_once(struct explore *x, struct sim_thread *t)
+{
+    struct word *w = word_use(x, t->next.word, USE_LOAD, t->number);
+    if (!word_quiet(x, w, USE_LOAD))
+        return false;
+    /* What never changes tells nothing, and may differ between threads that are exchanged. */
+    x->constant = !x->ask->self_check && !(w->uses & (USE_WRITE | USE_LAND | USE_REMOTE_WRITE));
+    return true;
+}
+
+static bool at_once(struct sim *s, struct sim_thread *t)
+{
+    struct explore *x = explore_of(s);
+    switch (t->next.act) {
+    case SIM_ACT_LOAD:
+        if (x->starting || x->ask->follow || !load_at_once(x, t))
+            return false;
+        record_quiet(x, SIM_STEP_THREAD, t->number);
+        return true;
+    case SIM_ACT_STORE:
+        word_use(x, t->next.word, USE_WRITE, t->number);
+        return !x->starting && !x->ask->naive;
+    case SIM_ACT_RING:
+    case SIM_ACT_FENCE:
+        return !x->starting && !x->ask->naive;
+    default:
+        return false;
+    }
+}
+
+static void buffered(struct sim *s, struct sim_thread *t)
+{
+    struct explore *x = explore_of(s);
+    struct sim_buffered *b = explore_buffered(t, t->buffer_n - 1);
+    unsigned id = baton_id_index(b->op.id);
+    b->op.flags |= (uint8_t)(x->extra[t->number].armed << MARK_SHIFT);
+    if (!b->word && !x->ids_known[id]) {
+        x->ids_known[id] = 1;
+        x->ids[x->ids_n++] = (uint16_t)id;
+    }
+    if (x->telling)
+        tell_buffered(x, t, b);
+}
+
+static bool is_gfence(const struct sim_part *part)
+{
+    return part->op.kind == BATON_OP_GET && part->op.remote == baton_gfence_word(part->op.node);
+}
+
+static void posted(struct sim *s, struct sim_qp *q, unsigned at)
+{
+    struct explore *x = explore_of(s);
+    if (!x->threads || !q->ep->thread)
+        return;
+    unsigned thread = q->ep->thread->number;
+    for (unsigned i = at; i < q->nic.n; i++) {
+        const struct baton_nic_entry *e = &q->entries[i];
+        if (q->flags[i] != BATON_NIC_POSTED || e->kind == BATON_NIC_FENCE)
+            continue;
+        const uint64_t *remote = (const uint64_t *)(uintptr_t)e->remote;
+        const uint64_t *local = (const uint64_t *)(uintptr_t)e->local;
+        bool put = e->kind == BATON_NIC_PUT;
+        if (q->parts[i].extra)
+            give_up(x, "a transfer of more than 128 bytes can not be explored");
+        if (!put && !is_gfence(&q->parts[i]))
+            word_use(x, remote, USE_REMOTE_READ, thread);
+        if (e->kind != BATON_NIC_GET)
+            word_use(x, remote, USE_REMOTE_WRITE, thread);
+        if (local)
+            word_use(x, local, put ? USE_SOURCE : USE_LAND, thread);
+    }
+}
+
+static int relax(struct sim *s, struct sim_thread *t, struct baton_wait *wait)
+{
+    return sim_relax_until_changed(s, t, wait);
+}
+
+static unsigned choose(struct sim *s, unsigned n)
+{
+    struct explore *x = explore_of(s);
+    struct choices *c = &x->choices;
+    if (n < 2 || !x->threads)
+        return 0;
+    if (c->n == SIM_CHOICES_MAX) {
+        give_up(x, "too many operations change places in one step");
+        return 0;
+    }
+    /* From now on every state is kept before a step: only then can the other choices be taken. */
+    if (!x->chooses && !x->ask->follow)
+        x->stale = true;
+    x->chooses = true;
+    if (c->n >= c->given)
+        c->choice[c->n] = 0;
+    c->of[c->n] = (uint8_t)n;
+    if (x->recording && x->record_n) {
+        struct sim_step *step = &x->record[x->record_n - 1];
+        if (step->choices_n < SIM_CHOICES_MAX)
+            step->choice[step->choices_n++] = c->choice[c->n];
+    }
+    return c->choice[c->n++];
+}
+
+/* ---- Threads */
+
+/* What an endpoint knows of its work and still can make a difference, relative to where it stands. */
+static uint64_t ep_knows(struct explore *x, const struct baton_epx *ep, unsigned p)
+{
+    uint64_t sum = 0;
+    for (unsigned n = 0; n < ep->nodes; n++) {
+        const struct baton_epx_peer *peer = &ep->peers[n];
+        const struct baton_ep_peer *known = &ep->pub.peers[n];
+        bool owes = known->written > known->settled;
+        uint64_t h =
+            hash2(owes ? peer->seq - known->written : 0, owes ? peer->seq - known->settled : 0);
+        h = hash2(h, peer->fence > known->settled ? peer->seq - peer->fence : UINT64_MAX);
+        h = hash2(h, (uint64_t)known->fetches << 16 | (uint64_t)peer->flags << 8 |
+                         (peer->broken != 0) << 1 | (peer->rc != 0));
+        sum += hash2(h, x->node_to[p * x->nodes + n]);
+    }
+    for (unsigned i = 0; i < x->ids_n; i++) {
+        const struct baton_epx_id *id = &ep->ids[x->ids[i]];
+        if (!id->pending && !id->open && !id->fetches && !id->rc)
+            continue;
+        const struct baton_epx_peer *peer = &ep->peers[id->node];
+        uint64_t h = hash2((uint64_t)id->pending << 32 | id->open,
+                           (uint64_t)id->fetches << 32 | (uint64_t)id->mixed << 1 | (id->rc != 0));
+        h = hash2(h, hash2(x->node_to[p * x->nodes + id->node],
+                           id->proof > ep->pub.peers[id->node].settled ? peer->seq - id->proof
+                                                                       : UINT64_MAX));
+        sum += hash2(h, x->ids[i]);
+    }
+    /* Posted and not rung. */
+    for (unsigned i = 0; i < ep->chain_n; i++) {
+        const struct baton_op *op = &ep->chain[i];
+        uint64_t h = hash2(word_map(x, p, op->remote),
+                           (uint64_t)op->id << 16 | (uint64_t)op->flags << 8 | op->kind);
+        sum = hash2(hash2(sum, h), word_map(x, p, op->value));
+    }
+    return hash2(sum, ep->chain_n);
+}
+
+static uint64_t stack_hash(const struct sim_thread *t)
+{
+    char *from, *top;
+    if (baton_coro_stack(t->coro, &from, &top))
+        return 0;
+    uint64_t h = (uint64_t)(top - from);
+    for (const char *c = from; c < top; c += 8) {
+        uint64_t word;
+        memcpy(&word, c, 8);
+        h = hash2(h, word);
+    }
+    return h;
+}
+
+static void stack_check(struct explore *x, struct sim_thread *t)
+{
+    if (t->state == SIM_ENDED)
+        return;
+    uint64_t stack = stack_hash(t) | 1, key = hash2(x->extra[t->number].digest[0], t->number);
+    x->ask->checked++;
+    for (size_t i = key & x->stacks_mask;; i = (i + 1) & x->stacks_mask) {
+        uint64_t *pair = &x->stacks[2 * i];
+        if (!pair[1]) {
+            if (x->stacks_n++ > x->stacks_mask / 2) {
+                give_up(x, "the self-check's table is full");
+                return;
+            }
+            pair[0] = key;
+            pair[1] = stack;
+            return;
+        }
+        if (pair[0] != key)
+            continue;
+        if (pair[1] != stack)
+            explore_violated(x,
+                             "self-check: thread %u has been told the same and its stack is "
+                             "another: it knows something that the contract did not tell it",
+                             t->number);
+        return;
+    }
+}
+
+/* What only this thread looks at of the memory that it may write by hand. */
+static uint64_t memory_knows(struct explore *x, const struct sim_thread *t)
+{
+    uint64_t h = 0;
+    for (unsigned i = 0; i < x->ranges_n; i++) {
+        const struct sim_range *r = &x->ranges[i];
+        void *at;
+        if (r->thread != t->number ||
+            baton_ptr(x->s->cluster->local[t->team->node], r->base, r->bytes, &at))
+            continue;
+        for (uint64_t *word = at; word < (uint64_t *)at + r->bytes / 8; word++) {
+            const struct word *w = word_find(x, word);
+            if (!w || !(w->uses & ~(USE_LAND | USE_SOURCE)))
+                h = hash2(h, *word);
+        }
+    }
+    return h;
+}
+
+/*
+ * A polling turn that ends as the one before it has changed nothing, so the digest that stood for what the
+ * thread knew then stands for it now, whatever the turn has read. That nothing has changed is seen, not
+ * believed: its stack, its memory and what its endpoint knows are what they were, byte by byte.
+ */
+static void turn_ends(struct explore *x, struct sim_thread *t)
+{
+    struct thread_extra *extra = &x->extra[t->number];
+    uint64_t knows = hash2(stack_hash(t), memory_knows(x, t));
+    knows = hash2(knows, ep_knows(x, baton_epx(t->ep), 0));
+    if (knows == extra->turn_knows) {
+        memcpy(extra->digest, extra->turn_digest, sizeof(extra->digest));
+        return;
+    }
+    extra->turn_knows = knows;
+    memcpy(extra->turn_digest, extra->digest, sizeof(extra->digest));
+}
+
+static void stack_clean(struct sim_thread *t)
+{
+    /* What is left of earlier calls must not look like a difference. */
+    char *from, *top;
+    if (!baton_coro_stack(t->coro, &from, &top)) {
+        size_t below = SIM_STACK_BYTES - (size_t)(top - from);
+        size_t clean = below < 2048 ? below : 2048;
+        memset(from - clean, 0, clean);
+    }
+}
+
+static void resume(struct explore *x, struct sim_thread *t)
+{
+    stack_clean(t);
+    sim_resume(x->s, t);
+    if (t->state == SIM_RELAX && !x->ask->naive)
+        turn_ends(x, t);
+    if (x->ask->self_check)
+        stack_check(x, t);
+    if (t->state == SIM_CONDS)
+        for (unsigned i = 0; i < t->conds_n; i++)
+            word_use(x, t->conds[i].word, USE_LOAD, t->number);
+    if (t->reads_n > SIM_READS_MAX && t->state == SIM_RELAX)
+        give_up(x, "a turn of a polling loop reads more words than can be remembered");
+    if (t->state == SIM_ENDED && t->rc)
+        explore_violated(x, "thread %u has failed: %s", t->number, baton_strerror(t->rc));
+}
+
+static void fire(struct explore *x, unsigned thread, unsigned events, bool quiet)
+{
+    struct thread_extra *extra = &x->extra[thread];
+    if (quiet)
+        return;
+    events &= extra->armed;
+    if (!events)
+        return;
+    extra->armed &= (uint8_t)~events;
+    if (x->ask->event)
+        x->ask->event(x->ask->arg, thread, events);
+}
+
+static void flush(struct explore *x, struct sim_thread *t)
+{
+    sim_flush(x->s, t);
+}
+
+static bool can_flush_quietly(struct explore *x, struct sim_thread *t)
+{
+    if (!t->buffer_n || x->ask->naive)
+        return false;
+    const struct sim_buffered *b = explore_buffered(t, 0);
+    return b->word ? word_quiet(x, word_of(x, b->word), USE_WRITE) : sim_can_flush(x->s, t);
+}
+
+static bool can_go_quietly(struct explore *x, struct sim_thread *t)
+{
+    if (x->ask->naive)
+        return false;
+    if (t->state == SIM_WORK || t->state == SIM_RELAX)
+        return sim_has_come(x->s, t);
+    if (t->state != SIM_READY)
+        return false;
+    switch (t->next.act) {
+    case SIM_ACT_LOAD:
+        return load_at_once(x, t);
+    case SIM_ACT_FENCE:
+        return !t->buffer_n;
+    case SIM_ACT_RMW:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static void go(struct explore *x, struct sim_thread *t)
+{
+    if (t->state != SIM_READY) {
+        t->state = SIM_READY;
+        t->next.act = SIM_ACT_AWAKE;
+    }
+    resume(x, t);
+}
+
+static bool over(const struct explore *x)
+{
+    return x->violated || x->stale || x->too_many || x->no_memory;
+}
+
+static bool settle_thread(struct explore *x, struct sim_thread *t)
+{
+    bool any = false;
+    while (!over(x)) {
+        if (can_flush_quietly(x, t)) {
+            record_quiet(x, SIM_STEP_STORE, t->number);
+            flush(x, t);
+        } else if (can_go_quietly(x, t)) {
+            record_quiet(x, SIM_STEP_THREAD, t->number);
+            go(x, t);
+        } else {
+            break;
+        }
+        any = true;
+    }
+    return any;
+}
+
+/* ---- Queue pairs */
+
+static bool lands_quietly(struct explore *x, const struct sim_qp *q, unsigned at)
+{
+    return word_quiet(x, word_of(x, (const uint64_t *)(uintptr_t)q->entries[at].local), USE_LAND);
+}
+
+/* Nothing that has left the pipe waits to land: else what leaves now would keep a put from reading. */
+static bool all_landed(const struct sim_qp *q, unsigned at)
+{
+    for (unsigned i = 0; i < at; i++)
+        if (baton_nic_has(q->entries[i].kind, BATON_NIC_LAND) &&
+            !(q->flags[i] & baton_nic_bit(BATON_NIC_LAND)))
+            return false;
+    return true;
+}
+
+static bool nic_quiet(struct explore *x, const struct sim_qp *q, unsigned at,
+                      enum baton_nic_step step)
+{
+    const struct baton_nic_entry *e = &q->entries[at];
+    bool fetches = baton_nic_has(e->kind, BATON_NIC_LAND);
+    if (x->ask->naive)
+        return false;
+    switch (step) {
+    case BATON_NIC_READ:
+        if (e->kind == BATON_NIC_PUT)
+            return !x->s->swap &&
+                   (e->constant ||
+                    word_quiet(x, word_of(x, (const uint64_t *)(uintptr_t)e->local), USE_SOURCE));
+        return e->kind == BATON_NIC_GET &&
+               (is_gfence(&q->parts[at]) ||
+                word_quiet(x, word_of(x, (const uint64_t *)(uintptr_t)e->remote), USE_REMOTE_READ));
+    case BATON_NIC_START:
+        return true;
+    case BATON_NIC_LEAVE:
+        return !fetches || (all_landed(q, at) && lands_quietly(x, q, at));
+    case BATON_NIC_LAND:
+        return lands_quietly(x, q, at);
+    default:
+        return false;
+    }
+}
+
+static void nic_take(struct explore *x, struct sim_qp *q, unsigned at, enum baton_nic_step step)
+{
+    const struct sim_part *part = &q->parts[at];
+    unsigned thread = q->ep->thread->number;
+    /* The value of a gfence's get means nothing. */
+    bool gfence = is_gfence(part);
+    if (x->telling)
+        tell_nic(x, q, at, step);
+    if (gfence && step == BATON_NIC_LAND) {
+        q->values[at].to_local = 0;
+        x->constant = true;
+    }
+    sim_nic_apply(x->s, q, at, step);
+    x->constant = false;
+    if (x->s->reports_n)
+        explore_violated(x, "thread %u: %s", thread, x->s->reports->text);
+}
+
+static bool settle_qp(struct explore *x, struct sim_qp *q)
+{
+    bool any = false;
+again:
+    for (unsigned at = 0; at < q->nic.n && !over(x); at++)
+        for (int step = 0; step < BATON_NIC_POLL; step++)
+            if (sim_nic_ready(x->s, q, at, (enum baton_nic_step)step, NULL) &&
+                nic_quiet(x, q, at, (enum baton_nic_step)step)) {
+                record(x, (struct sim_step){.kind = SIM_STEP_NIC,
+                                            .thread = (uint8_t)q->ep->thread->number,
+                                            .at = (uint8_t)at,
+                                            .step = (uint8_t)step,
+                                            .quiet = 1,
+                                            .node = (uint16_t)q->node});
+                nic_take(x, q, at, (enum baton_nic_step)step);
+                any = true;
+                goto again;
+            }
+    return any;
+}
+
+void steps_settle(struct explore *x)
+{
+    struct sim *s = x->s;
+    bool any = !over(x) && !x->ask->follow;
+    while (any) {
+        any = false;
+        for (unsigned t = 0; t < x->threads; t++)
+            any |= settle_thread(x, s->threads[t]);
+        for (size_t i = 0; i < s->busy_n; i++)
+            any |= settle_qp(x, s->busy[i]);
+        any &= !over(x);
+    }
+}
+
+/* ---- Visible steps */
+
+static bool can_step(struct explore *x, struct sim_thread *t)
+{
+    switch (t->state) {
+    case SIM_READY:
+        return !t->buffer_n || (t->next.act != SIM_ACT_RMW && t->next.act != SIM_ACT_FENCE);
+    case SIM_WORK:
+    case SIM_CONDS:
+    case SIM_RELAX:
+        return sim_has_come(x->s, t);
+    default:
+        return false;
+    }
+}
+
+static bool can_time_out(const struct sim_thread *t)
+{
+    return (t->state == SIM_CONDS || t->state == SIM_RELAX) && t->wait->deadline_ns != BATON_NEVER;
+}
+
+static bool can_preempt(struct explore *x, struct sim_thread *t)
+{
+    return x->ask->context_bound < 0 || x->last < 0 || (unsigned)x->last == t->number ||
+           x->preemptions < (unsigned)x->ask->context_bound || !can_step(x, x->s->threads[x->last]);
+}
+
+static void list_add(struct explore *x, struct sim_step *out, unsigned *n, struct sim_step step)
+{
+    if (*n == STEPS_MAX)
+        give_up(x, "too many steps are possible in one state");
+    else
+        out[(*n)++] = step;
+}
+
+unsigned steps_list(struct explore *x, struct sim_step *out)
+{
+    unsigned n = 0;
+    for (uint8_t i = 0; i < x->threads; i++) {
+        struct sim_thread *t = x->s->threads[i];
+        struct sim_ep *e = explore_ep(t);
+        if (can_step(x, t)) {
+            if (can_preempt(x, t))
+                list_add(x, out, &n, (struct sim_step){.kind = SIM_STEP_THREAD, .thread = i});
+            else
+                x->ask->verdict = SIM_UNKNOWN;
+        }
+        if (can_time_out(t))
+            list_add(x, out, &n, (struct sim_step){.kind = SIM_STEP_TIMEOUT, .thread = i});
+        if (sim_can_flush(x->s, t))
+            list_add(x, out, &n, (struct sim_step){.kind = SIM_STEP_STORE, .thread = i});
+        for (unsigned node = 0; e && node < x->nodes; node++) {
+            struct sim_qp *q = e->qps[node];
+            for (unsigned at = 0; q && at < q->nic.n; at++)
+                for (uint8_t step = 0; step < BATON_NIC_POLL; step++)
+                    if (sim_nic_ready(x->s, q, at, (enum baton_nic_step)step, NULL))
+                        list_add(x, out, &n,
+                                 (struct sim_step){.kind = SIM_STEP_NIC,
+                                                   .thread = i,
+                                                   .at = (uint8_t)at,
+                                                   .step = step,
+                                                   .node = (uint16_t)node});
+        }
+    }
+    return n;
+}
+
+static void take_thread(struct explore *x, struct sim_thread *t, int wake_rc)
+{
+    if (t->state == SIM_READY && (t->next.act == SIM_ACT_LOAD || t->next.act == SIM_ACT_RMW))
+        word_use(x, t->next.word, t->next.act == SIM_ACT_LOAD ? USE_LOAD : USE_LOAD | USE_WRITE,
+                 t->number);
+    if (wake_rc)
+        t->wake_rc = wake_rc;
+    if (x->ask->context_bound >= 0) {
+        if (x->last >= 0 && (unsigned)x->last != t->number && can_step(x, x->s->threads[x->last]))
+            x->preemptions++;
+        x->last = (int)t->number;
+    }
+    go(x, t);
+}
+
+void step_take(struct explore *x, const struct sim_step *step)
+{
+    struct sim_thread *t = x->s->threads[step->thread];
+    x->choices.n = 0;
+    x->choices.given = step->choices_n;
+    memcpy(x->choices.choice, step->choice, step->choices_n);
+    if (x->recording) {
+        struct sim_step alone = *step;
+        alone.choices_n = 0;
+        record(x, alone);
+    }
+    if (x->telling)
+        tell_step(x, step);
+    switch (step->kind) {
+    case SIM_STEP_THREAD:
+        fire(x, step->thread, ~0u, step->quiet);
+        /* Its condition decides how its wait ends. */
+        if (t->state != SIM_READY)
+            (void)sim_has_come(x->s, t);
+        take_thread(x, t, 0);
+        break;
+    case SIM_STEP_TIMEOUT:
+        fire(x, step->thread, ~0u, step->quiet);
+        take_thread(x, t, -ETIMEDOUT);
+        break;
+    case SIM_STEP_STORE:
+        fire(x, step->thread, explore_buffered(t, 0)->op.flags >> MARK_SHIFT, step->quiet);
+        flush(x, t);
+        break;
+    case SIM_STEP_NIC: {
+        struct sim_qp *q = explore_ep(t)->qps[step->node];
+        fire(x, step->thread, q->parts[step->at].op.flags >> MARK_SHIFT, step->quiet);
+        nic_take(x, q, step->at, (enum baton_nic_step)step->step);
+        break;
+    }
+    default:
+        break;
+    }
+    if (x->s->reports_n)
+        explore_violated(x, "thread %u: %s", step->thread, x->s->reports->text);
+    steps_settle(x);
+}
+
+bool explore_done(const struct explore *x)
+{
+    bool done = !x->s->alive && !x->s->busy_n;
+    for (unsigned t = 0; t < x->threads; t++)
+        done &= !x->s->threads[t]->buffer_n;
+    return done;
+}
+
+/* ---- What bodies and observers say */
+
+static struct explore *running(struct baton_ep *ep)
+{
+    struct baton_cluster *cluster = baton_ep_cluster(ep);
+    struct sim *s = cluster->ops == &baton_world_sim ? cluster->world : NULL;
+    return s && s->driver == &sim_driver_exhaustive && s->current ? explore_of(s) : NULL;
+}
+
+void sim_explore_fail(struct baton_ep *ep, const char *text)
+{
+    struct explore *x = running(ep);
+    if (x)
+        explore_violated(x, "%s", text);
+}
+
+void sim_explore_when(struct baton_ep *ep, unsigned events)
+{
+    struct explore *x = running(ep);
+    if (x)
+        x->extra[x->s->current->number].armed |= (uint8_t)events;
+}
+
+void sim_explore_note(struct baton_ep *ep, const char *text)
+{
+    struct explore *x = running(ep);
+    if (x && x->telling)
+        tell_line(x, "%s", text);
+}
+
+void sim_explore_forget(struct baton_ep *ep, const uint64_t *values, unsigned n)
+{
+    struct explore *x = running(ep);
+    if (!x || x->ask->self_check)
+        return;
+    struct sim_thread *t = x->s->current;
+    t->reads_n = 0;
+    for (unsigned p = 0; p < x->permutations; p++) {
+        uint64_t h = n;
+        for (unsigned i = 0; i < n; i++)
+            h = hash2(h, word_map(x, p, values[i]));
+        x->extra[t->number].digest[p] = hash2(h, ep_knows(x, baton_epx(ep), p));
+    }
+}
+
+/* ---- The driver's table; what opens and runs is in explore.c */
+
+const struct sim_driver sim_driver_exhaustive = {
+    .name = "exhaustive",
+    .open = explore_open,
+    .close = explore_close,
+    .run = explore_run,
+    .now = explore_now,
+    .at_once = at_once,
+    .buffered = buffered,
+    .posted = posted,
+    .relax = relax,
+    .describe = describe,
+    .choose = choose,
+    .looks = true,
+    .write = word_write,
+    .saw = thread_saw,
+};

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/* The exhaustive driver's view of memory: who uses which word, what it adds to the hash, permutations. */
+#include "sim/explore_inner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Names of words and values under permutations */
+
+static const struct sim_range *range_of(const struct explore *x, uint64_t at)
+{
+    for (unsigned i = 0; i < x->ranges_n; i++)
+        if (at - x->ranges[i].base < x->ranges[i].bytes)
+            return &x->ranges[i];
+    return NULL;
+}
+
+/* The same place in the memory of another thread: ranges of a thread come in the same order for all. */
+static uint64_t range_map(const struct explore *x, const struct sim_range *r, unsigned to,
+                          uint64_t at)
+{
+    unsigned nth = 0;
+    for (const struct sim_range *q = x->ranges; q < r; q++)
+        nth += q->thread == r->thread;
+    for (unsigned i = 0; i < x->ranges_n; i++)
+        if (x->ranges[i].thread == to && !nth--)
+            return x->ranges[i].base + (at - r->base);
+    return at;
+}
+
+uint64_t word_map(const struct explore *x, unsigned p, uint64_t value)
+{
+    uint64_t offset = value & 0xffffffffffffu;
+    unsigned node = (unsigned)(value >> 48);
+    if (!p || node >= x->nodes || offset - SIM_EXPLORE_BASE >= UINT64_C(1) << 32)
+        return value;
+    unsigned other = x->node_to[p * x->nodes + node];
+    if (other != node)
+        return baton_gptr_make(other, offset);
+    const struct sim_range *r = range_of(x, value);
+    return r ? range_map(x, r, x->to[p][r->thread], value) : value;
+}
+
+static uint64_t address_of(struct explore *x, const uint64_t *at)
+{
+    for (unsigned n = 0; n < x->nodes; n++) {
+        struct baton_node *node = x->s->cluster->local[n];
+        baton_gptr address = node ? baton_addr(node, at) : BATON_NULL;
+        if (address)
+            return address;
+    }
+    return (uint64_t)(uintptr_t)at;
+}
+
+static void rename_word(struct explore *x, struct word *w)
+{
+    uint64_t address = address_of(x, w->at);
+    for (unsigned p = 0; p < x->permutations; p++)
+        w->name[p] = word_map(x, p, address);
+}
+
+void words_rename(struct explore *x)
+{
+    for (unsigned i = 0; i < x->words_n; i++)
+        rename_word(x, &x->words[i]);
+}
+
+/* ---- The table of words */
+
+static uint32_t slot_of(const struct explore *x, const uint64_t *at)
+{
+    return (uint32_t)(((uint64_t)(uintptr_t)at >> 3) * 0x9e3779b97f4a7c15u >> 32) & x->index_mask;
+}
+
+static bool grow(struct explore *x)
+{
+    unsigned room = x->words_room ? 2 * x->words_room : 256;
+    struct word *words = realloc(x->words, room * sizeof(*words));
+    uint32_t *index = calloc(4 * room, sizeof(*index));
+    if (words)
+        x->words = words;
+    if (!words || !index) {
+        free(index);
+        x->no_memory = true;
+        return false;
+    }
+    free(x->index);
+    x->index = index;
+    x->index_mask = 4 * room - 1;
+    x->words_room = room;
+    for (uint32_t i = 0; i < x->words_n; i++) {
+        uint32_t slot = slot_of(x, x->words[i].at);
+        while (x->index[slot])
+            slot = (slot + 1) & x->index_mask;
+        x->index[slot] = i + 1;
+    }
+    return true;
+}
+
+static bool is_kept(const struct explore *x, const uint64_t *at)
+{
+    for (unsigned i = 0; i < x->regions_n; i++)
+        if ((size_t)((const char *)at - x->regions[i].at) < x->regions[i].bytes)
+            return true;
+    return false;
+}
+
+static struct word *find(struct explore *x, const uint64_t *at, uint32_t *slot)
+{
+    *slot = 0;
+    if (!x->index)
+        return NULL;
+    for (*slot = slot_of(x, at); x->index[*slot]; *slot = (*slot + 1) & x->index_mask)
+        if (x->words[x->index[*slot] - 1].at == at)
+            return &x->words[x->index[*slot] - 1];
+    return NULL;
+}
+
+struct word *word_find(struct explore *x, const uint64_t *at)
+{
+    uint32_t slot;
+    return find(x, at, &slot);
+}
+
+struct word *word_of(struct explore *x, const uint64_t *at)
+{
+    uint32_t slot;
+    struct word *known = find(x, at, &slot);
+    if (known)
+        return known;
+    if (x->words_n == x->words_room) {
+        if (!grow(x))
+            return NULL;
+        slot = slot_of(x, at);
+        while (x->index[slot])
+            slot = (slot + 1) & x->index_mask;
+    }
+    struct word *w = &x->words[x->words_n++];
+    *w = (struct word){
+        .at = (uint64_t *)(uintptr_t)at, .initial = *at, .value = *at, .kept = is_kept(x, at)};
+    rename_word(x, w);
+    x->index[slot] = x->words_n;
+    return w;
+}
+
+/* ---- Use */
+
+struct word *word_use(struct explore *x, const uint64_t *at, enum word_use use, unsigned thread)
+{
+    struct word *w = word_of(x, at);
+    if (!w)
+        return NULL;
+    uint8_t uses = w->uses | (uint8_t)use, cpus = w->cpus, lands = w->lands;
+    if (use & (USE_LOAD | USE_WRITE))
+        cpus |= (uint8_t)(1u << thread);
+    if (use & (USE_LAND | USE_SOURCE))
+        lands |= (uint8_t)(1u << thread);
+    if (uses != w->uses || cpus != w->cpus || lands != w->lands) {
+        x->stale |= w->relied;
+        w->uses = uses;
+        w->cpus = cpus;
+        w->lands = lands;
+    }
+    return w;
+}
+
+static bool single(uint8_t mask)
+{
+    return !(mask & (mask - 1));
+}
+
+static bool quiet(const struct word *w, enum word_use use)
+{
+    const unsigned writes = USE_WRITE | USE_LAND | USE_REMOTE_WRITE;
+    const unsigned nic = USE_LAND | USE_SOURCE | USE_REMOTE_READ | USE_REMOTE_WRITE;
+    bool constant = !(w->uses & writes), one_cpu = !(w->uses & nic) && single(w->cpus);
+    switch (use) {
+    case USE_LOAD:
+        return constant || one_cpu;
+    case USE_WRITE:
+        return one_cpu;
+    case USE_REMOTE_READ:
+        return constant;
+    case USE_SOURCE:
+    case USE_LAND: /* its owner looks after a wait, and by hand */
+        return w->uses == use && single(w->lands);
+    default:
+        return false;
+    }
+}
+
+bool word_quiet(struct explore *x, struct word *w, enum word_use use)
+{
+    if (!w || x->ask->naive || !quiet(w, use))
+        return false;
+    w->relied = true;
+    return true;
+}
+
+static uint64_t contribution(const struct explore *x, const struct word *w, unsigned p,
+                             uint64_t value)
+{
+    return value == w->initial ? 0 : hash2(w->name[p], word_map(x, p, value));
+}
+
+void word_write(struct sim *s, uint64_t *at, uint64_t value)
+{
+    struct explore *x = explore_of(s);
+    if (!x->threads)
+        return;
+    struct word *w = word_of(x, at);
+    if (!w || w->value == value)
+        return;
+    /* What only its owner looks at is a function of what the owner has been told. */
+    if (!word_quiet(x, w, USE_LAND))
+        for (unsigned p = 0; p < x->permutations; p++)
+            x->memory_hash[p] ^= contribution(x, w, p, w->value) ^ contribution(x, w, p, value);
+    w->value = value;
+}
+
+/* ---- Permutations */
+
+static bool next_permutation(uint8_t *a, unsigned n)
+{
+    unsigned i = n - 1, j = n - 1;
+    while (i && a[i - 1] >= a[i])
+        i--;
+    if (!i)
+        return false;
+    while (a[j] <= a[i - 1])
+        j--;
+    uint8_t swap = a[i - 1];
+    a[i - 1] = a[j];
+    a[j] = swap;
+    for (j = n - 1; i < j; i++, j--) {
+        swap = a[i];
+        a[i] = a[j];
+        a[j] = swap;
+    }
+    return true;
+}
+
+static bool keeps_classes(const struct explore *x, const uint8_t *to)
+{
+    for (unsigned t = 0; t < x->threads; t++)
+        if (x->ask->classes[t] != x->ask->classes[to[t]])
+            return false;
+    return true;
+}
+
+static bool alone_on_node(const struct explore *x, unsigned thread)
+{
+    unsigned node = x->s->threads[thread]->team->node;
+    for (unsigned t = 0; t < x->threads; t++)
+        if (t != thread && x->s->threads[t]->team->node == node)
+            return false;
+    return true;
+}
+
+static void add_permutation(struct explore *x, const uint8_t *to)
+{
+    unsigned p = x->permutations++;
+    memcpy(x->to[p], to, SIM_THREADS_MAX);
+    for (unsigned n = 0; n < x->nodes; n++)
+        x->node_to[p * x->nodes + n] = (uint16_t)n;
+    for (unsigned t = 0; t < x->threads; t++)
+        if (to[t] != t && alone_on_node(x, t) && alone_on_node(x, to[t]))
+            x->node_to[p * x->nodes + x->s->threads[t]->team->node] =
+                (uint16_t)x->s->threads[to[t]]->team->node;
+}
+
+int permutations_find(struct explore *x)
+{
+    uint8_t to[SIM_THREADS_MAX];
+    for (unsigned t = 0; t < SIM_THREADS_MAX; t++)
+        to[t] = (uint8_t)t;
+    x->node_to = calloc(PERMUTATIONS_MAX * x->nodes, sizeof(*x->node_to));
+    if (!x->node_to)
+        return -ENOMEM;
+    x->permutations = 0;
+    add_permutation(x, to);
+    if (!x->ask->classes || !x->ask->ghost_hash || x->ask->self_check || x->ask->naive)
+        return 0;
+    while (x->permutations < PERMUTATIONS_MAX && next_permutation(to, x->threads))
+        if (keeps_classes(x, to))
+            add_permutation(x, to);
+    return 0;
+}
+
+/* ---- The hash of a state */
+
+static uint64_t place_name(struct explore *x, unsigned p, uint64_t local)
+{
+    if (!local)
+        return 0;
+    struct word *w = word_of(x, (const uint64_t *)(uintptr_t)local);
+    return w ? w->name[p] : 0;
+}
+
+static uint64_t hash_buffered(struct explore *x, unsigned p, const struct sim_buffered *b)
+{
+    const struct baton_op *op = &b->op;
+    if (b->word)
+        return hash2(hash2(place_name(x, p, (uintptr_t)b->word), word_map(x, p, b->value)),
+                     op->flags);
+    uint64_t h = hash2(word_map(x, p, op->remote),
+                       (uint64_t)op->kind << 48 | (uint64_t)op->flags << 32 | op->bytes);
+    h = hash2(h, word_map(x, p, op->value));
+    h = hash2(h, word_map(x, p, op->expected));
+    return hash2(h, place_name(x, p, (uintptr_t)op->local));
+}
+
+static uint64_t hash_qp(struct explore *x, unsigned p, const struct sim_qp *q)
+{
+    uint64_t h = q->nic.n;
+    for (unsigned i = 0; i < q->nic.n; i++) {
+        const struct baton_nic_entry *e = &q->entries[i];
+        const struct sim_part *part = &q->parts[i];
+        h = hash2(h, (uint64_t)e->kind << 32 | (uint64_t)q->flags[i] << 16 |
+                         (uint64_t)part->op.flags << 8 | (uint64_t)part->first << 2 |
+                         (uint64_t)(part->pieces != 0) << 1 | part->wrote);
+        h = hash2(h, place_name(x, p, e->remote));
+        h = hash2(h, place_name(x, p, e->local));
+        h = hash2(h, word_map(x, p, (uint64_t)q->values[i].to_local));
+        h = hash2(h, word_map(x, p, (uint64_t)q->values[i].to_remote));
+    }
+    return h;
+}
+
+static uint64_t hash_thread(struct explore *x, unsigned p, unsigned t)
+{
+    struct sim_thread *thread = x->s->threads[t];
+    struct sim_ep *e = explore_ep(thread);
+    uint64_t h = hash2(x->extra[t].digest[p],
+                       (uint64_t)x->extra[t].armed << 8 | (thread->state == SIM_ENDED));
+    for (unsigned i = 0; i < thread->buffer_n; i++)
+        h = hash2(h, hash_buffered(x, p, explore_buffered(thread, i)));
+    uint64_t sum = 0;
+    for (unsigned n = 0; e && n < x->nodes; n++)
+        if (e->qps[n] && e->qps[n]->nic.n)
+            sum += hash2(x->node_to[p * x->nodes + n], hash_qp(x, p, e->qps[n]));
+    return hash2(hash2(h, sum), x->to[p][t]);
+}
+
+static uint64_t hash_bytes(const void *memory, size_t bytes)
+{
+    const uint64_t *word = memory;
+    uint64_t h = bytes;
+    for (size_t i = 0; i < bytes / 8; i++)
+        h = hash2(h, word[i]);
+    return h;
+}
+
+uint64_t explore_hash(struct explore *x)
+{
+    const struct sim_explore *ask = x->ask;
+    uint64_t least = UINT64_MAX;
+    for (unsigned p = 0; p < x->permutations; p++) {
+        uint64_t h = 0;
+        for (unsigned t = 0; t < x->threads; t++)
+            h += hash_thread(x, p, t);
+        h = hash2(h, x->memory_hash[p]);
+        if (ask->ghost_hash)
+            h = hash2(h, ask->ghost_hash(ask->arg, x->to[p]));
+        else if (ask->ghost_bytes)
+            h = hash2(h, hash_bytes(ask->ghost, ask->ghost_bytes));
+        if (ask->context_bound >= 0)
+            h = hash2(h, (uint64_t)x->preemptions << 8 |
+                             (x->last < 0 ? 255u : (unsigned)x->to[p][x->last]));
+        if (h < least)
+            least = h;
+    }
+    return least ? least : 1;
+}
