@@ -270,7 +270,7 @@ static int children_wait(const struct bench_config *c, struct bench_shared *shar
         uint64_t now = monotonic_ns();
         if (!begin && baton_word_load(&shared->ready) == shared->threads_n) {
             begin = now + 1000000;
-            limit = begin + (uint64_t)((c->warmup_s + c->duration_s + GRACE_S) * 1e9);
+            limit = begin + (uint64_t)((c->warmup_s + c->duration_s + c->cooldown_s + GRACE_S) * 1e9);
             baton_word_store(&shared->begin_ns, begin);
         }
         if (begin && c->progress)

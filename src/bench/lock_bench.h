@@ -13,6 +13,7 @@
 #include <baton/lock.h>
 
 #include "base/hist.h"
+#include "bench/log.h"
 
 #define BENCH_HOST_SPREAD (-1)
 #define BENCH_PARAMS_MAX 16
@@ -27,6 +28,7 @@ struct bench_config {
     int host;    /* a node, or BENCH_HOST_SPREAD */
     uint64_t local_cs_ns, remote_cs_ns;
     double duration_s, warmup_s;
+    double cooldown_s; /* the threads run on that long after what is measured */
     bool pin;
     bool in_process; /* shm: nodes are threads of this process */
     bool swap;           /* step, sim: BATON_CLUSTER_SWAP */
@@ -38,6 +40,7 @@ struct bench_config {
     const char *params[BENCH_PARAMS_MAX]; /* "merge.slots=2" */
     unsigned params_count;
     void (*progress)(const struct bench_config *, const char *lock, double done);
+    struct bench_log *log; /* step, sim: a record of each acquisition; null: none */
 };
 
 /* What one class of threads (on the lock's host node, or elsewhere) saw. Plain data, shared by processes. */

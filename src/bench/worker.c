@@ -145,8 +145,9 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
     uint64_t begin = node->simulated ? baton_now(ep) : wait_for_start(ep, s);
     uint64_t measure = begin + (uint64_t)(config->warmup_s * 1e9);
     uint64_t end = measure + (uint64_t)(config->duration_s * 1e9);
+    uint64_t over = end + (uint64_t)(config->cooldown_s * 1e9);
     uint64_t start = baton_now(ep);
-    while (start < end && !baton_word_load(&s->stop)) {
+    while (start < over && !baton_word_load(&s->stop)) {
         unsigned index = choose_lock(s, &random);
         unsigned host = node->hosts == 1 ? node->host : index % node->hosts;
         unsigned in_table = node->hosts == 1 ? index : index / node->hosts;
@@ -186,7 +187,20 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
         class->entries++;
         t->entries++;
         uint64_t next = baton_now(ep);
-        if (entered >= measure && entered < end) {
+        bool measured = entered >= measure && entered < end;
+        if (config->log) {
+            const struct bench_entry entry = {.begin = start,
+                                              .doorway = s->lines[self].doorway_end,
+                                              .entered = entered,
+                                              .leaving = leaving,
+                                              .thread = self,
+                                              .lock = index,
+                                              .local = is_local,
+                                              .measured = measured};
+            if ((rc = bench_log_add(config->log, &entry)))
+                return give_up(config, t, s, rc, "the record of the run");
+        }
+        if (measured) {
             baton_hist_add(&class->latency, entered - start);
             class->hold_ns += leaving - entered;
             class->holds++;
