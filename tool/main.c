@@ -9,6 +9,7 @@
 #include "bench.h"
 #include "check.h"
 #include "info.h"
+#include "lab.h"
 #include "litmus.h"
 
 static const struct cmd *const commands[] = {
@@ -16,6 +17,7 @@ static const struct cmd *const commands[] = {
     &check_cmd,
     &clean_cmd,
     &info_cmd,
+    &lab_cmd,
     &litmus_cmd,
     NULL,
 };

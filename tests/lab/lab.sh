@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# usage: lab.sh BATON
+#
+# Shows that `baton lab farlock --quick` writes its whole folder: a report with every section and every
+# figure of the plan, CSV files with as many columns as their head line, all the pictures that the report
+# shows (where gnuplot is there). Also that the folder depends on the options only, not on how many runs
+# go on at a time, and that no lock with a strict order is quicker than the bound of strict order.
+set -u
+baton=$1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+status=0
+
+complain() {
+    echo "$*"
+    status=1
+}
+
+for jobs in 1 3; do
+    "$baton" lab farlock --quick --jobs $jobs --out "$work/$jobs" >"$work/out" 2>&1 || {
+        cat "$work/out"
+        exit 1
+    }
+done
+diff -r "$work/1" "$work/3" >"$work/diff" || complain "two runs differ: $(head -c 1000 "$work/diff")"
+cd "$work/1" || exit 1
+
+for section in 'published figures beside ours' 'Tails, throughput, bounces' 'Sizes of groups' \
+    'bound of first come' 'before and after the doorway' 'What makes a local tail low' 'policy knob'; do
+    grep -q "^## .*$section" report.md || complain "report.md has no section \"$section\""
+done
+for figure in 62× 8× 55-5898× 891× 11.9× 2× '14.88 %'; do
+    grep -q "^|.*| $figure" report.md || complain "report.md does not have the published $figure"
+done
+for lock in ts ticket mcs alock farlock farlock-pub farlock-g merge; do
+    [ "$(grep -c "^| $lock |" report.md)" -ge 7 ] || complain "report.md lacks rows of $lock"
+done
+
+for csv in runs waits locks-local-p999 locks-switches section-tickets crowd-local-p999; do
+    [ "$(awk -F, '{print NF}' $csv.csv | sort -u | wc -l)" = 1 ] || complain "$csv.csv is not a table"
+    [ "$(wc -l <$csv.csv)" -ge 3 ] || complain "$csv.csv has no rows"
+done
+
+for lock in ticket mcs merge; do
+    awk -F, -v lock=$lock '$1 == lock {found = 1; if ($6 + 0 < $7 + 0) exit 1} END {exit !found}' \
+        waits.csv || complain "$lock is missing, or quicker than its bound: $(grep "^$lock" waits.csv)"
+done
+
+if command -v gnuplot >/dev/null; then
+    grep -q '^!\[' report.md || complain "report.md shows no picture"
+    sed -n 's/^!\[.*\](\(.*\))$/\1/p' report.md | while read -r picture; do
+        { [ -s "$picture" ] && grep -q '(simulated)' "$picture"; } || echo "$picture"
+    done >"$work/missing"
+    [ ! -s "$work/missing" ] || complain "missing, or not said to be simulated: $(cat "$work/missing")"
+fi
+
+"$baton" lab farlock --quick --profile no-such --out "$work/bad" >/dev/null 2>&1
+[ $? = 1 ] || complain "an unknown profile is not an error"
+"$baton" lab farlock --seeds 0 --out "$work/bad" >/dev/null 2>&1
+[ $? = 2 ] || complain "--seeds 0 is not wrong use"
+exit $status
