@@ -193,7 +193,8 @@ int baton_table_lock(struct baton_table *table, uint64_t index, struct baton_loc
  * One thread's part in one lock, in its node's arena. `word` may be written by others, remotely;
  * the rest is the owner's. May be used again as soon as release has returned 0, for any lock of any
  * kind, because the words are quiet by then, but for word[7]: that is for hints only, in every kind;
- * it may change at any time and only wakes. After an acquire that failed having taken its place, or a
+ * it may change at any time and only wakes, even after the close: a closed waiter's memory is used for nothing
+ * but the node's next waiters. After an acquire that failed having taken its place, or a
  * release that failed, the waiter is spent (-EINVAL): close it and open another. Others may still
  * write into it, so its memory stays out of use until the node leaves.
  */
@@ -207,7 +208,7 @@ struct baton_waiter {
     baton_gptr self;                  /* address of `word` */
     baton_gptr line;                  /* of the lock that it holds, else null */
     uint32_t committed;
-    uint32_t handed; /* kinds: 1 + the node that release has put a grant to, if not the host */
+    uint32_t handed; /* kinds: 1 + the node that release has put a grant or a hint to, if not the host */
     void (*doorway)(void *arg, struct baton_ep *ep, struct baton_waiter *waiter);
     void *doorway_arg;
     uint64_t healthy;    /* private: the state of the table when the lock was acquired */

@@ -201,10 +201,11 @@ struct baton_node {
     uint64_t deaths;   /* deaths noticed so far: see baton_node_note_death */
     uint64_t *died_at; /* by node: the value of `deaths` when its death was noticed; 0: never */
     uint64_t endpoints;
-    pthread_mutex_t lock; /* segments, arena */
+    pthread_mutex_t lock; /* segments, arena, waiters */
     uint64_t next_base;   /* a world that remembers earlier lives of this number raises it */
     struct baton_segment segments[BATON_SEGMENTS_MAX];
     struct baton_arena_block *arena;
+    void *waiters; /* closed ones, for who opens one: see src/lock/table.c */
     void *world;
 };
 

@@ -748,13 +748,42 @@ int baton_table_lock(struct baton_table *table, uint64_t index, struct baton_loc
     return 0;
 }
 
-/* ---- Waiters */
+/* ---- Waiters
+ *
+ * Once a waiter's address has been published, a hint may come to its word[7] at any later time. So the
+ * memory of closed waiters goes to the next ones of the node and to nothing else.
+ */
+
+static struct baton_waiter *waiter_again(struct baton_node *node)
+{
+    pthread_mutex_lock(&node->lock);
+    struct baton_waiter *waiter = node->waiters;
+    if (waiter)
+        node->waiters = (void *)(uintptr_t)waiter->own[0];
+    pthread_mutex_unlock(&node->lock);
+    return waiter;
+}
+
+static void waiter_keep(struct baton_node *node, struct baton_waiter *waiter)
+{
+    pthread_mutex_lock(&node->lock);
+    waiter->own[0] = (uintptr_t)node->waiters;
+    node->waiters = waiter;
+    pthread_mutex_unlock(&node->lock);
+}
 
 int baton_waiter_open(struct baton_ep *ep, struct baton_waiter **out)
 {
-    struct baton_waiter *waiter = baton_ep_alloc(ep, sizeof *waiter, 64);
-    if (!waiter)
-        return -ENOMEM;
+    struct baton_waiter *waiter = waiter_again(baton_ep_node(ep));
+    if (waiter) {
+        for (unsigned i = 0; i < BATON_WAITER_WORDS - 1; i++)
+            waiter->word[i] = 0;
+        memset(waiter->result, 0, sizeof *waiter - offsetof(struct baton_waiter, result));
+    } else {
+        waiter = baton_ep_alloc(ep, sizeof *waiter, 64);
+        if (!waiter)
+            return -ENOMEM;
+    }
     waiter->self = baton_addr(baton_ep_node(ep), waiter->word);
     *out = waiter;
     return 0;
@@ -777,7 +806,7 @@ int baton_waiter_close(struct baton_ep *ep, struct baton_waiter *waiter)
     /* Others may still have the address of a spent waiter, and write there: its memory is not used
      * for anything else while the node lives. */
     if (!waiter->committed)
-        baton_ep_free(ep, waiter);
+        waiter_keep(baton_ep_node(ep), waiter);
     return rc;
 }
 
