@@ -9,18 +9,43 @@
 #include "lock/merge_rule.h"
 
 enum { CL, TURN, CR, WORDS };
-enum { PRE, POST, WHO, SLOT_WORDS }; /* each N times */
+#define SLOT_WORDS 3 /* of a ticket: pre; post and who */
 
-/* own[] from acquire to release */
-enum { TURN_AFTER };
+/* own[] from acquire to release; of a remote holder also its ticket, whether it owes a hint, and whom. */
+enum { TURN_AFTER, TICKET, OWES, WHOM };
+
+/* The word of a waiter that a hint is put to, and what the waiter itself writes there. */
+#define HINT 7
+#define HINT_NONE 0
+#define HINT_COME 1
+
+/*
+ * The holder with ticket r wakes ticket r + EARLY. With 2 who is woken has one more holder before him and
+ * polls when his turn comes: the hint is not on the way of the hand-over.
+ */
+#define EARLY 2
+
+/* who: the address of a waiter, and in its low bits whether it will look into the slot EARLY behind. */
+#define WHO_HINTS 1u
 
 /* params[] */
 enum { SLOTS };
 #define SLOTS_MOST 64
 
-BATON_INLINE uint64_t slot_index(uint64_t slots, unsigned which, uint64_t ticket)
+BATON_INLINE uint64_t slots_begin(uint64_t slots)
 {
-    return (slots > 1 ? 8 : WORDS) + which * slots + ticket % slots;
+    return slots > 1 ? 8 : WORDS;
+}
+
+BATON_INLINE uint64_t pre_index(uint64_t slots, uint64_t ticket)
+{
+    return slots_begin(slots) + ticket % slots;
+}
+
+/* who stands behind post, so that one get fetches both. */
+BATON_INLINE uint64_t post_index(uint64_t slots, uint64_t ticket)
+{
+    return slots_begin(slots) + slots + 2 * (ticket % slots);
 }
 
 BATON_INLINE baton_gptr word_of(const struct baton_lock *lock, uint64_t index)
@@ -61,7 +86,7 @@ static int local_queue(const struct baton_lock *lock, struct baton_ep *ep,
     /* Loaded after the ticket was taken, so cr and the count of served ones are near each other. */
     c = baton_load(ep, &line[CR]);
     served = merge_turn_remote(turn, c);
-    baton_store(ep, &line[slot_index(slots, PRE, l)], merge_slot(l, merge_clamp(sight, served)));
+    baton_store(ep, &line[pre_index(slots, l)], merge_slot(l, merge_clamp(sight, served)));
 
     /* Once the local half stands at l, only the remote half can move before I do. */
     struct baton_cond mine = baton_until_is(&line[TURN], MERGE_LOCAL_MASK, merge_turn(l, 0));
@@ -81,7 +106,7 @@ static int local_queue(const struct baton_lock *lock, struct baton_ep *ep,
         struct baton_cond change[2] = {baton_until_not(&line[TURN], UINT64_MAX, turn)};
         unsigned changes = 1;
         if (sight <= served) {
-            const uint64_t *post = &line[slot_index(slots, POST, served)];
+            const uint64_t *post = &line[post_index(slots, served)];
             uint64_t seen = baton_load(ep, post);
             if (!merge_slot_is(seen, served))
                 change[changes++] = baton_until_is(post, MERGE_TAG_MASK, merge_tag(served));
@@ -138,74 +163,200 @@ static inline int local_release(const struct baton_lock *lock, struct baton_ep *
 
 /* ---- Remote threads */
 
-/* result[]: ticket or what a rcas found; cl and turn of the line; pre of the local ticket in question. */
-enum { FETCHED, SEEN_CL, SEEN_TURN, SEEN_PRE };
+/*
+ * result[]: ticket or what a rcas found; cl, turn and cr of the line; pre of the local ticket in question;
+ * post and who of a remote ticket, EARLY before mine while I am far, then EARLY behind.
+ */
+enum { FETCHED, SEEN_CL, SEEN_TURN, SEEN_CR, SEEN_PRE, SEEN_POST, SEEN_WHO };
 
-/* Whoever waits for these on the host polls. */
-static int remote_poll(const struct baton_lock *lock, struct baton_ep *ep,
-                       struct baton_waiter *waiter, uint64_t pre_index)
+/* How well a slot is known: its post was seen; it was seen again, and who with it. */
+enum { UNSEEN, SEEN, SURE };
+
+/* What a remote thread knows while it waits. */
+struct remote_wait {
+    uint64_t r;     /* my ticket */
+    uint64_t sight; /* what I saw of cl */
+    uint64_t local; /* the local ticket that goes before me, if local_goes */
+    uint64_t whom;  /* the waiter that I shall wake, when behind is SURE */
+    bool published, local_goes, owes;
+    int before, behind; /* how well I know the slots EARLY before and behind mine */
+};
+
+/*
+ * Sleeping. A waiter that is far from its turn sleeps until it is hinted at. What makes sure that the hint
+ * comes:
+ *
+ *   - I have seen that the waiter EARLY before me will hint. It says so in its who, once it knows that a
+ *     ticket EARLY behind it is taken; from then on its release owes the hint.
+ *   - After that and after my slot is visible, I have seen that it has not had its turn. So its release is
+ *     still to come, and finds my slot: it has looked twice while it waited, or looks after its turn.
+ *
+ * A who that is read with a post of the same ticket may be an older one; who is read again after that post
+ * was seen belongs to it, if its owner waits. An owner that was let in at once writes no who, but its turn
+ * had come before its post was visible, which is what the last look rules out.
+ */
+
+/* Nobody needs these words before I wait or release, which rings. post is before the section's first
+ * operation on this queue pair, so the host can tell tickets that have done nothing. */
+static void remote_publish(const struct baton_lock *lock, struct baton_ep *ep,
+                           const struct baton_waiter *waiter, struct remote_wait *me, bool waits)
 {
-    baton_get(ep, &waiter->result[SEEN_TURN], word_of(lock, TURN), 8, BATON_ID_LOCK);
-    if (pre_index)
-        baton_get(ep, &waiter->result[SEEN_PRE], word_of(lock, pre_index), 8, BATON_ID_LOCK);
+    baton_gptr post = word_of(lock, post_index(lock->params[SLOTS], me->r));
+    if (waits) {
+        baton_put64(ep, post + 8, waiter->self | (me->owes ? WHO_HINTS : 0), 0);
+        /* Else who belongs to a ticket of long ago where post shows this one. */
+        baton_order(ep, lock->host);
+    }
+    baton_put64(ep, post, merge_slot(me->r, me->sight), 0);
+    me->published = true;
+}
+
+/* A ticket EARLY behind mine is taken: its owner may sleep when it knows that I know. */
+static void remote_owe(const struct baton_lock *lock, struct baton_ep *ep,
+                       const struct baton_waiter *waiter, struct remote_wait *me)
+{
+    const uint64_t slots = lock->params[SLOTS];
+    if (me->owes || slots < EARLY + 2 || waiter->result[SEEN_CR] - me->r <= EARLY)
+        return;
+    me->owes = true;
+    if (me->published)
+        baton_put64(ep, word_of(lock, post_index(slots, me->r) + 1), waiter->self | WHO_HINTS, 0);
+}
+
+static void remote_entered(struct baton_waiter *waiter, const struct remote_wait *me, uint64_t l)
+{
+    waiter->own[TICKET] = me->r;
+    waiter->own[OWES] = me->owes;
+    waiter->own[WHOM] = me->behind == SURE ? me->whom : BATON_NULL;
+    entered(waiter, l, me->r, merge_turn(l, me->r + 1));
+}
+
+/* The slot of the one before or behind was fetched; true when something is known that was not before. */
+static bool remote_learn(const struct baton_waiter *waiter, struct remote_wait *me, bool behind)
+{
+    const uint64_t who = waiter->result[SEEN_WHO];
+    int *known = behind ? &me->behind : &me->before;
+    if (!merge_slot_is(waiter->result[SEEN_POST], behind ? me->r + EARLY : me->r - EARLY))
+        return false;
+    if (*known == UNSEEN) {
+        *known = SEEN;
+        return true;
+    }
+    if (!behind && !(who & WHO_HINTS))
+        return false;
+    *known = SURE;
+    if (behind)
+        me->whom = who & ~(uint64_t)WHO_HINTS;
+    return true;
+}
+
+/* Turn and slots together: when the turn has moved on, the slot may belong to a later ticket and will never
+ * again show this one. Index 0: not that one. */
+static int remote_poll(const struct baton_lock *lock, struct baton_ep *ep,
+                       struct baton_waiter *waiter, uint64_t pre, uint64_t post)
+{
+    baton_get(ep, &waiter->result[SEEN_TURN], word_of(lock, TURN), 16, BATON_ID_LOCK);
+    if (pre)
+        baton_get(ep, &waiter->result[SEEN_PRE], word_of(lock, pre), 8, BATON_ID_LOCK);
+    if (post)
+        baton_get(ep, &waiter->result[SEEN_POST], word_of(lock, post), 16, BATON_ID_LOCK);
     return baton_wait(ep, BATON_ID_LOCK);
 }
 
-/* Ticket r is taken, and the line was fetched behind it. */
-static int remote_enter(const struct baton_lock *lock, struct baton_ep *ep,
-                        struct baton_waiter *waiter, struct baton_wait *wait, uint64_t r)
+/* Sleeps until somebody hints. */
+static int remote_sleep(struct baton_ep *ep, struct baton_waiter *waiter, struct baton_wait *wait)
 {
-    const uint64_t slots = lock->params[SLOTS];
-    const uint64_t sight = waiter->result[SEEN_CL];
-    bool published = false, local_goes = false;
-    uint64_t local_seen = 0; /* the local ticket that goes first, if local_goes */
+    const struct baton_cond come = baton_until_not(&waiter->word[HINT], UINT64_MAX, HINT_NONE);
+    int rc = baton_await(ep, &come, 1, wait);
+    baton_wait_moved(wait);
+    return rc;
+}
+
+/* The lock was not free when the line was fetched. */
+static int remote_queue(const struct baton_lock *lock, struct baton_ep *ep,
+                        struct baton_waiter *waiter, struct baton_wait *wait,
+                        struct remote_wait *me)
+{
+    const uint64_t slots = lock->params[SLOTS], r = me->r;
     int rc;
 
-    baton_doorway(ep, waiter);
+    waiter->result[SEEN_CR] = r + 1;
     for (;;) {
         /* Whole while r waits: the local half is within the number of threads of what r saw. */
-        uint64_t turn = waiter->result[SEEN_TURN];
-        uint64_t l = merge_turn_local(turn, sight), served = merge_turn_remote(turn, r);
-        if (!published && r - served < slots) {
-            /* Nobody needs it before I wait or release, which rings. It is before the section's first
-             * operation on this queue pair, so the host can tell tickets that have done nothing. */
-            baton_put64(ep, word_of(lock, slot_index(slots, POST, r)), merge_slot(r, sight), 0);
-            published = true;
-        }
-
-        uint64_t pre_index = 0;
+        uint64_t turn = waiter->result[SEEN_TURN], pre = 0, post = 0;
+        uint64_t l = merge_turn_local(turn, me->sight), served = merge_turn_remote(turn, r);
         if (served == r) {
-            if (l >= sight) { /* taken after I looked, or not taken: behind me */
-                entered(waiter, l, r, merge_turn(l, r + 1));
+            if (l >= me->sight) { /* taken after I looked, or not taken: behind me */
+                if (!me->published)
+                    remote_publish(lock, ep, waiter, me, true);
+                remote_entered(waiter, me, l);
                 return 0;
             }
-            if (!local_goes || local_seen != l)
-                pre_index = slot_index(slots, PRE, l);
+            if (!me->local_goes || me->local != l)
+                pre = pre_index(slots, l);
         }
-        /* Turn and slot together: when the turn has moved on, the slot may belong to a later ticket
-         * and will never again show this one. */
-        rc = remote_poll(lock, ep, waiter, pre_index);
+        remote_owe(lock, ep, waiter, me);
+        if (!me->published && r - served < slots) {
+            remote_publish(lock, ep, waiter, me, true);
+            baton_order(ep,
+                        lock->host); /* what I see from now on is later than my slot is visible */
+        }
+        const bool far = me->published && r - served > EARLY;
+        const bool may_sleep = far && me->before == SURE;
+        const bool behind = r - served <= EARLY && me->owes && me->behind != SURE;
+        if (may_sleep)
+            baton_store(ep, &waiter->word[HINT], HINT_NONE);
+        else if (far || behind)
+            post = post_index(slots, behind ? r + EARLY : r - EARLY);
+
+        rc = remote_poll(lock, ep, waiter, pre, post);
         if (rc)
             return rc;
-        if (waiter->result[SEEN_TURN] != turn) {
+        const bool moved = waiter->result[SEEN_TURN] != turn;
+        if (may_sleep && r - merge_turn_remote(waiter->result[SEEN_TURN], r) > EARLY) {
+            rc = remote_sleep(ep, waiter, wait);
+            if (rc)
+                return rc;
+            continue;
+        }
+        bool learned = post && remote_learn(waiter, me, behind);
+        if (moved) {
             baton_wait_moved(wait);
             continue;
         }
-        uint64_t pre = waiter->result[SEEN_PRE];
-        if (pre_index && merge_slot_is(pre, l)) {
-            if (!merge_local_first(l, merge_slot_value(pre, r), r, sight)) {
-                entered(waiter, l, r, merge_turn(l, r + 1));
+        uint64_t seen = waiter->result[SEEN_PRE];
+        if (pre && merge_slot_is(seen, l)) {
+            if (!merge_local_first(l, merge_slot_value(seen, r), r, me->sight)) {
+                remote_entered(waiter, me, l);
                 return 0;
             }
-            local_goes = true;
-            local_seen = l;
+            me->local_goes = true;
+            me->local = l;
         }
+        if (learned)
+            continue;
         /* Every holder ahead costs at least a one-way message: look the more seldom. */
         wait->ahead = (uint32_t)(r - served);
         rc = baton_relax(ep, wait);
         if (rc)
             return rc;
     }
+}
+
+/* Ticket r is taken, and the line was fetched behind it. */
+static int remote_enter(const struct baton_lock *lock, struct baton_ep *ep,
+                        struct baton_waiter *waiter, struct baton_wait *wait, uint64_t r)
+{
+    struct remote_wait me = {.r = r, .sight = waiter->result[SEEN_CL]};
+    const uint64_t turn = waiter->result[SEEN_TURN], l = merge_turn_local(turn, me.sight);
+
+    baton_doorway(ep, waiter);
+    if (merge_turn_remote(turn, r) == r && l >= me.sight) {
+        remote_publish(lock, ep, waiter, &me, false);
+        remote_entered(waiter, &me, l);
+        return 0;
+    }
+    return remote_queue(lock, ep, waiter, wait, &me);
 }
 
 /* The rest of the doorway's one round trip, behind the operation that takes the ticket. */
@@ -230,6 +381,32 @@ static int remote_acquire(const struct baton_lock *lock, struct baton_ep *ep,
     return rc ? rc : remote_enter(lock, ep, waiter, wait, waiter->result[FETCHED]);
 }
 
+/* Wakes a waiter; rings. */
+static int remote_hint(struct baton_ep *ep, struct baton_waiter *waiter, baton_gptr who)
+{
+    const unsigned node = baton_gptr_node(who);
+    /* Left: it did not sleep. Dead: the table is marked for that. */
+    if (!who || baton_node_state(baton_ep_cluster(ep), node) != BATON_NODE_ALIVE)
+        return baton_flush(ep);
+    waiter->handed = 1 + node;
+    int rc = baton_put64(ep, who + 8 * HINT, HINT_COME, 0);
+    int rung = baton_flush(ep);
+    return rc ? rc : rung;
+}
+
+/* The slot behind was not there when I was let in; who sleeps now and relies on me has it there. */
+static int remote_hint_late(const struct baton_lock *lock, struct baton_ep *ep,
+                            struct baton_waiter *waiter)
+{
+    const uint64_t behind = waiter->own[TICKET] + EARLY;
+    baton_get(ep, &waiter->result[SEEN_POST],
+              word_of(lock, post_index(lock->params[SLOTS], behind)), 16, BATON_ID_LOCK);
+    int rc = baton_wait(ep, BATON_ID_LOCK);
+    if (rc || !merge_slot_is(waiter->result[SEEN_POST], behind))
+        return rc;
+    return remote_hint(ep, waiter, waiter->result[SEEN_WHO] & ~(uint64_t)WHO_HINTS);
+}
+
 static int remote_release(const struct baton_lock *lock, struct baton_ep *ep,
                           struct baton_waiter *waiter)
 {
@@ -237,8 +414,10 @@ static int remote_release(const struct baton_lock *lock, struct baton_ep *ep,
      * and my slot, which is free for reuse when the turn is seen. */
     baton_rfence(ep, lock->host);
     int rc = baton_put64(ep, word_of(lock, TURN), waiter->own[TURN_AFTER], 0);
-    int rung = baton_flush(ep);
-    return rc ? rc : rung;
+    int hinted = remote_hint(ep, waiter, waiter->own[WHOM]);
+    if (!hinted && waiter->own[OWES] && !waiter->own[WHOM])
+        hinted = remote_hint_late(lock, ep, waiter);
+    return rc ? rc : hinted;
 }
 
 /* ---- Try: only if both dispensers stand at the turn */
@@ -282,7 +461,7 @@ static int remote_try(const struct baton_lock *lock, struct baton_ep *ep,
 
 static size_t merge_line_bytes(const uint64_t *params)
 {
-    uint64_t words = slot_index(params[SLOTS], SLOT_WORDS, 0);
+    uint64_t words = slots_begin(params[SLOTS]) + SLOT_WORDS * params[SLOTS];
     return (words * 8 + 63) & ~(size_t)63;
 }
 
@@ -308,8 +487,8 @@ static void merge_init(const uint64_t *params, uint64_t *words, uint64_t first)
         return;
     /* Near 2^44 a zeroed slot would belong to a ticket; as if these had been served, it does not. */
     for (uint64_t t = first; t < first + slots; t++) {
-        words[slot_index(slots, PRE, t)] = merge_slot(t - slots, 0);
-        words[slot_index(slots, POST, t)] = merge_slot(t - slots, 0);
+        words[pre_index(slots, t)] = merge_slot(t - slots, 0);
+        words[post_index(slots, t)] = merge_slot(t - slots, 0);
     }
 }
 

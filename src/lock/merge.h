@@ -7,8 +7,8 @@
  *              word 1      turn  how many of each class have released          PLAIN, the holder's
  *              word 2      cr    remote tickets given out                      NIC_RMW
  *              pre[N]      what local ticket l saw in cr before it was taken   PLAIN, l's
- *              post[N]     what remote ticket r saw in cl after it was taken   PLAIN, r's
- *              who[N]      where remote waiters sleep; not used by the polling head
+ *              (post,      what remote ticket r saw in cl after it was taken   PLAIN, r's
+ *               who)[N]    and where its owner waits
  *     The slots of ticket t are those of index t mod N. They begin at word 8, with one slot at word 3,
  *     which keeps such a lock in 64 bytes. merge_rule.h draws turn and the slots. Zeroed memory is a
  *     free lock.
@@ -22,11 +22,18 @@
  *            seen, await the own half of turn, look at cr and the other's post until the rule decides
  *            remote: rfaa cr, get cl and turn; in if the turn is there and nobody local was before.
  *            Else publish what was seen, poll turn, and pre when the own half is there
- * release    local: store turn. remote: rfence, put turn
+ * release    local: store turn. remote: rfence, put turn, put a hint to who may sleep
+ *
+ * Sleeping: of the remote waiters with a slot, the two that are next poll, and the others wait for a word of
+ * their own: bit 0 of who says that its owner will, in its release, put a hint to the waiter two tickets
+ * behind. So who is woken has one more holder before him, and polls by the time of his turn; the hint is not
+ * on the way of the hand-over. Waiters beyond the slots poll, the more seldom the further back they stand.
+ * With fewer than 4 slots nobody sleeps.
  *
  * Costs (waited round trips, acquire + release; remote operations): remote, uncontended 1 + 0; 4.
- * Contended + 1 per poll; every remote waiter polls, the more seldom the further back it stands. Local:
- * no remote operation; one fetch-add.
+ * Contended + 1 per poll; release + 1 if a waiter two behind came so late that it was not seen before; put
+ * of who, at most one more put into it, and the hint, none of them waited for. Local: no remote operation;
+ * one fetch-add.
  * Fair: first come, first served; who starts after another's doorway has ended is served after it. A
  * local doorway ends with the fetch-add, a remote one when its one round trip is back.
  * The token counts the holders. Fewer than 2^19 threads may use one lock at a time: that is how far apart

@@ -136,6 +136,11 @@ static int visit(struct baton_ep *ep, unsigned thread, void *arg)
         operand[1] = 0;
         i++;
     }
+    if (ep->node != baton_gptr_node(scene->counter)) {
+        struct baton_stats stats;
+        baton_ep_stats(ep, &stats);
+        scene->result->sleeps += stats.awaits_blocked;
+    }
     rc = baton_waiter_close(ep, waiter);
     int closed = baton_table_close(ep, table);
     baton_ep_free(ep, operand);

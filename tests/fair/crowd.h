@@ -28,6 +28,7 @@ struct crowd_result {
     int rc; /* of the run; -EDEADLK: somebody waits for ever */
     unsigned together, lost, leaked, token, bypasses, contended; /* entries that saw a waiter */
     uint64_t entries;
+    uint64_t sleeps; /* how often remote threads were blocked by baton_await */
 };
 
 /* Whether everything held. */

@@ -30,10 +30,11 @@ static const struct variant {
     {"merge", {NULL}, true},
     {"merge", {"slots=2"}, true},
     {"merge", {"slots=1"}, true},
+    {"merge", {"slots=4"}, true},
 };
 
-static const unsigned sizes[][2] = {{1, 0}, {0, 1}, {1, 1}, {2, 1}, {1, 2}, {2, 2},
-                                    {3, 1}, {1, 3}, {3, 3}, {3, 0}, {0, 3}};
+static const unsigned sizes[][2] = {{1, 0}, {0, 1}, {1, 1}, {2, 1}, {1, 2}, {2, 2}, {3, 1},
+                                    {1, 3}, {3, 3}, {3, 0}, {0, 3}, {0, 5}, {1, 6}, {2, 5}};
 
 /* The last is where the 2047th repair of a table leaves tickets. */
 static const uint64_t presets[] = {0,
@@ -48,7 +49,7 @@ static unsigned bad;
 static void run_seeds(uint64_t first, uint64_t seeds)
 {
     for (unsigned v = 0; v < sizeof(variants) / sizeof(variants[0]); v++) {
-        uint64_t runs = 0, entries = 0, contended = 0;
+        uint64_t runs = 0, entries = 0, contended = 0, sleeps = 0;
         for (unsigned s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
             for (unsigned swap = 0; swap < 2; swap++)
                 for (uint64_t seed = first; seed < first + seeds; seed++, runs++) {
@@ -70,11 +71,13 @@ static void run_seeds(uint64_t first, uint64_t seeds)
                         crowd_print(&crowd, &result);
                     entries += result.entries;
                     contended += result.contended;
+                    sleeps += result.sleeps;
                 }
-        printf("%-9s %-13s %-14s %" PRIu64 " runs, %" PRIu64 " entries, %.2f of them contended\n",
+        printf("%-9s %-13s %-14s %" PRIu64 " runs, %" PRIu64 " entries, %.2f of them contended, "
+               "%" PRIu64 " remote sleeps\n",
                variants[v].kind, variants[v].setting[0] ? variants[v].setting[0] : "",
                variants[v].setting[1] ? variants[v].setting[1] : "", runs, entries,
-               (double)contended / (double)entries);
+               (double)contended / (double)entries, sleeps);
     }
     printf("seeds %" PRIu64 " from %" PRIu64 ", %u runs failed so far\n", seeds, first, bad);
 }

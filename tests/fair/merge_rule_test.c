@@ -126,7 +126,9 @@ static void test_slots(void)
                 baton_lock_merge.init(params, words, first);
                 CHECK(merge_turn_is(words[1], words[0], words[2]), "first %" PRIx64, first);
                 const uint64_t begin = counts[n] > 1 ? 8 : 3;
-                for (uint64_t w = begin; w < begin + 2 * counts[n]; w++)
+                /* pre, one behind the other; then post, each with a who behind it. */
+                for (uint64_t w = begin; w < begin + 3 * counts[n];
+                     w += w < begin + counts[n] ? 1 : 2)
                     for (uint64_t t = first; t < first + 200; t++)
                         CHECK(!merge_slot_is(words[w], t),
                               "slots %" PRIu64 " first %" PRIx64 " ticket +%" PRIu64, counts[n],
