@@ -269,10 +269,10 @@ static int timed_relax(struct sim *s, struct sim_thread *t, struct baton_wait *w
     int over = sim_wait_over(s, t, wait);
     if (over)
         return over;
-    /* Who has others before it polls less often: half a hand-over each, up to 8 us. */
+    /* Who has others before it polls less often: half a hand-over each. */
     if (wait->ahead > 1) {
         uint64_t more = (uint64_t)(wait->ahead - 1) * d->p.wire;
-        pause += more < 8000 ? more : 8000;
+        pause += more;
     }
     wait->turns++;
     t->wait = wait;
