@@ -30,6 +30,10 @@ install(FILES ${completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion
 # The prefix as seen from the file itself, so that an installed tree may move.
 file(RELATIVE_PATH pc_up ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" pc_up ${pc_up})
+set(pc_fabrics "")
+foreach(library IN LISTS BATON_FABRIC_LIBRARIES)
+    string(APPEND pc_fabrics "-l${library} ")
+endforeach()
 configure_file(cmake/baton.pc.in ${CMAKE_BINARY_DIR}/baton.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/baton.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

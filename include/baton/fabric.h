@@ -119,7 +119,7 @@ struct baton_node;    /* a node that this process is */
 
 struct baton_cluster_opts {
     size_t size; /* sizeof(struct baton_cluster_opts); a smaller one is completed with zeros */
-    const char *fabric; /* "shm", "step"; null: "shm" */
+    const char *fabric; /* one of baton_fabrics; null: "shm" */
     const char *name;   /* shm: the cluster to join or found; [a-z0-9_-]{1,47}. Others ignore it */
     unsigned nodes;     /* places in the cluster; 0: 16. On shm the founder's number holds */
     unsigned local;     /* how many nodes this process is; 0: 1 on shm, all of them on step */
@@ -132,7 +132,7 @@ struct baton_cluster_opts {
 
 #define BATON_CLUSTER_OPTS                                                                         \
     {                                                                                              \
-        sizeof(struct baton_cluster_opts), 0, 0, 0, 0, -1, 0, 0, 1, 0                                \
+        sizeof(struct baton_cluster_opts), 0, 0, 0, 0, -1, 0, 0, 1, 0                              \
     }
 
 /*
@@ -166,8 +166,9 @@ enum baton_atomics {
 
 struct baton_caps {
     enum baton_atomics atomics;
-    bool masked;             /* masked rcas and rfaa natively */
-    bool word_atomic;        /* aligned 8-byte words are never torn */
+    bool masked;       /* masked rcas and rfaa natively */
+    bool word_atomic;  /* aligned 8-byte words are never torn */
+    bool torn_allowed; /* where they may be: the opener of the cluster accepts that for locks */
     bool in_order_placement; /* a put's bytes land in rising order */
     bool chain_order;        /* "order" in the table above holds without baton_order */
     unsigned reads_max;      /* gets, rcas and rfaa outstanding towards one node; 0: no limit */

@@ -137,14 +137,17 @@ struct baton_table_opts {
     uint64_t first_ticket;  /* where tickets start; a test's way to a wrap. Normally 0 */
 };
 
-/* Makes a table on the endpoint's node and publishes it. It lives until its maker closes it. */
+/*
+ * Makes a table on the endpoint's node and publishes it. It lives until its maker closes it.
+ * -EOPNOTSUPP on a fabric without the capability word_atomic, unless torn_allowed is set.
+ */
 int baton_table_create(struct baton_ep *ep, const char *name, const struct baton_table_opts *opts,
                        struct baton_table **out);
 
 /*
  * Opens a table by name, waiting for it until the deadline (0: looks once). A handle serves all
  * threads of its node. -ENOENT also when this process does not know the kind, -EOPNOTSUPP when it
- * knows another layout of it.
+ * knows another layout of it, or as above.
  */
 int baton_table_open(struct baton_ep *ep, const char *name, uint64_t deadline_ns,
                      struct baton_table **out);

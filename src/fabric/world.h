@@ -295,6 +295,7 @@ struct baton_node *baton_cluster_add_node(struct baton_cluster *cluster, unsigne
 extern const struct baton_world_ops *const baton_worlds[];
 
 extern const struct baton_world_ops baton_world_shm;
+extern const struct baton_world_ops baton_world_verbs;
 extern const struct baton_world_ops baton_world_step;
 extern const struct baton_world_ops baton_world_sim;
 

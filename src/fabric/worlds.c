@@ -4,12 +4,13 @@
 
 const struct baton_world_ops *const baton_worlds[] = {
     &baton_world_shm,
+    &baton_world_verbs,
     &baton_world_step,
     &baton_world_sim,
     NULL,
 };
 
-static const char *const names[] = {"shm", "step", "sim", NULL};
+static const char *const names[] = {"shm", "verbs", "step", "sim", NULL};
 
 const char *const *baton_fabrics(void)
 {

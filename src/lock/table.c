@@ -332,6 +332,19 @@ static int words_declare(const struct baton_lock_ops *ops, const uint64_t *param
     return 0;
 }
 
+/*
+ * A lock's words change by one bit or by many, and a reader who gets half of an old and half of a new
+ * one may take the lock of another.
+ */
+static int words_check(struct baton_ep *ep)
+{
+    if (ep->caps->word_atomic || ep->caps->torn_allowed)
+        return 0;
+    return baton_fail(-EOPNOTSUPP,
+                      "this fabric may tear 8-byte words, which breaks locks; for tests "
+                      "the cluster's option allow_torn=1 opens them all the same");
+}
+
 static int opts_check(const struct baton_table_opts *opts, const struct baton_lock_ops **ops,
                       uint64_t *params)
 {
@@ -447,6 +460,8 @@ int baton_table_create(struct baton_ep *ep, const char *name, const struct baton
 
     int rc = opts_check(opts, &ops, params);
     if (!rc)
+        rc = words_check(ep);
+    if (!rc)
         rc = line_size(ops, params, &line);
     if (!rc)
         rc = words_declare(ops, params, bytes, line, opts->count, words, &declared);
@@ -536,7 +551,9 @@ int baton_table_open(struct baton_ep *ep, const char *name, uint64_t deadline_ns
     struct baton_table *table;
     baton_gptr base;
     bool predecessor_died;
-    int rc = baton_name_lookup(ep, name, deadline_ns, &base);
+    int rc = words_check(ep);
+    if (!rc)
+        rc = baton_name_lookup(ep, name, deadline_ns, &base);
     if (rc)
         return rc;
     uint64_t *header = baton_ep_alloc(ep, BATON_TABLE_AT_ATTACH * 8, 64);
@@ -840,8 +857,9 @@ static int table_usable(struct baton_ep *ep, struct baton_table *table, struct b
 typedef int (*acquire_fn)(const struct baton_lock *, struct baton_ep *, struct baton_waiter *,
                           struct baton_wait *);
 
-static inline __attribute__((always_inline)) int acquire_by(acquire_fn acquire, const struct baton_lock *lock, struct baton_ep *ep,
-                             struct baton_waiter *waiter, uint64_t deadline_ns)
+static inline __attribute__((always_inline)) int
+acquire_by(acquire_fn acquire, const struct baton_lock *lock, struct baton_ep *ep,
+           struct baton_waiter *waiter, uint64_t deadline_ns)
 {
     struct baton_wait wait;
     if (__builtin_expect((waiter->line | waiter->committed | (ep->node ^ lock->node) |

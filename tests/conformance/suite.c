@@ -2,6 +2,7 @@
 /*
  * usage: conformance --list
  *        conformance --world WORLD [--group GROUP] [--case NAME[,NAME]] [--lock KIND|all] [--seed S]
+ *                    [--options FABRIC-OPTIONS] [--slower N]
  *
  * Runs every case of the group (all groups when there is none) that makes sense in that world, each in a
  * process of its own under a watchdog. The cases about locks run for each kind that --lock names. Exit
@@ -22,10 +23,9 @@
 #define CASE_SECONDS 100
 
 static const struct conf_world worlds[] = {
-    {"step", "step", CONF_STEP, 0},
-    {"step-swap", "step", CONF_SWAP, BATON_CLUSTER_SWAP},
-    {"shm", "shm", CONF_SHM, 0},
-    {"shm-processes", "shm", CONF_PROCS, 0},
+    {"step", "step", CONF_STEP, 0},    {"step-swap", "step", CONF_SWAP, BATON_CLUSTER_SWAP},
+    {"shm", "shm", CONF_SHM, 0},       {"shm-processes", "shm", CONF_PROCS, 0},
+    {"verbs", "verbs", CONF_VERBS, 0},
 };
 #define WORLDS (sizeof(worlds) / sizeof(worlds[0]))
 
@@ -101,6 +101,7 @@ int conf_open_opts(const struct conf *c, struct baton_cluster_opts *opts,
     opts->fabric = c->world->fabric;
     opts->name = c->cluster_name;
     opts->flags |= c->world->flags;
+    opts->options = c->options;
     return baton_cluster_open(opts, out);
 }
 
@@ -232,6 +233,10 @@ int main(int argc, char **argv)
             lock = argv[++i];
         else if (!strcmp(argv[i], "--seed"))
             c.seed = strtoull(argv[++i], NULL, 0);
+        else if (!strcmp(argv[i], "--options"))
+            c.options = argv[++i];
+        else if (!strcmp(argv[i], "--slower"))
+            c.slower = (unsigned)strtoul(argv[++i], NULL, 0);
         else
             return usage("an option that does not exist");
     }

@@ -19,13 +19,14 @@
 
 /* Worlds, as bits, so that a case can say where it makes sense. */
 enum {
-    CONF_STEP = 1,  /* the step world, in the order that chains give */
-    CONF_SWAP = 2,  /* the step world, where what nothing orders may change places */
-    CONF_SHM = 4,   /* shared memory, all nodes in this process */
-    CONF_PROCS = 8, /* shared memory, a process for each node */
+    CONF_STEP = 1,   /* the step world, in the order that chains give */
+    CONF_SWAP = 2,   /* the step world, where what nothing orders may change places */
+    CONF_SHM = 4,    /* shared memory, all nodes in this process */
+    CONF_PROCS = 8,  /* shared memory, a process for each node */
+    CONF_VERBS = 16, /* RDMA devices, all nodes in this process */
     CONF_SIMULATED = CONF_STEP | CONF_SWAP,
-    CONF_ONE_PROCESS = CONF_SIMULATED | CONF_SHM,
-    CONF_NATIVE = CONF_SHM | CONF_PROCS
+    CONF_ONE_PROCESS = CONF_SIMULATED | CONF_SHM | CONF_VERBS,
+    CONF_NATIVE = CONF_SHM | CONF_PROCS | CONF_VERBS
 };
 
 struct conf_world {
@@ -39,8 +40,9 @@ struct conf {
     const struct conf_world *world;
     const struct baton_lock_ops *kind; /* null in the cases about the fabric */
     uint64_t seed;
-    unsigned kinds;  /* of lock that are asked for, which share the time of a soak */
-    unsigned slower; /* how many times slower this build is than an ordinary one */
+    unsigned kinds;      /* of lock that are asked for, which share the time of a soak */
+    unsigned slower;     /* how many times slower this build or world is than an ordinary one */
+    const char *options; /* of the fabric; null: none */
     char cluster_name[BATON_NAME_MAX + 1];
 };
 
