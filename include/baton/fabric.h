@@ -146,6 +146,12 @@ int baton_cluster_open(const struct baton_cluster_opts *opts, struct baton_clust
  * changed. */
 int baton_cluster_close(struct baton_cluster *cluster);
 
+/*
+ * Makes a file with a new secret, which only its user may read: what a process has to know to join a
+ * cluster over a rendezvous. -EEXIST, and others of open and write.
+ */
+int baton_secret_create(const char *path);
+
 /* The node of that number if this process is it, else null. */
 struct baton_node *baton_cluster_node(struct baton_cluster *cluster, unsigned index);
 

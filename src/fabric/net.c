@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/options.h"
+#include "fabric/net_bootstrap.h"
 #include "fabric/net_store.h"
 
 static int open_here(const struct baton_cluster_opts *opts, struct baton_net **out)
@@ -24,13 +24,12 @@ static int open_here(const struct baton_cluster_opts *opts, struct baton_net **o
 int baton_net_open(const struct baton_cluster_opts *opts, const char *fabric,
                    struct baton_net **out)
 {
-    char text[8];
     if (opts->nodes > BATON_NET_NODES_MAX)
         return baton_fail(-EINVAL, "%u nodes: a cluster of processes has at most %u", opts->nodes,
                           BATON_NET_NODES_MAX);
-    if (baton_option(opts->options, "rendezvous", text, sizeof(text)) ||
-        baton_option(opts->options, "pmix", text, sizeof(text)))
-        return baton_fail(-EOPNOTSUPP, "this build has no libsodium, which guards the rendezvous");
+    int rc = baton_net_bootstrap(opts, fabric, out);
+    if (rc <= 0)
+        return rc;
     return open_here(opts, out);
 }
 
@@ -38,7 +37,10 @@ void baton_net_close(struct baton_net *net)
 {
     if (net->transport)
         net->transport->close(net);
+    void (*closed)(void) = net->closed;
     baton_net_store_destroy(net);
+    if (closed)
+        closed();
 }
 
 /* ---- Who is there */

@@ -11,8 +11,10 @@
  * Three ways to come about, chosen by the options of the cluster (BATON_NET_OPTIONS):
  *
  *     rendezvous=HOST:PORT,secret=FILE   processes on any machines (rendezvous.h)
- *     pmix=1                             started by mpirun or Slurm, which then does without both
- *     neither                            all nodes are in this process
+ *     neither, started by mpirun or Slurm: the launcher passes both on (net_pmix.c). pmix=0: it is
+ *                                        not asked; pmix=1: it must be there; pmix=HOST: where
+ *                                        node 0 listens
+ *     else                               all nodes are in this process
  *
  * Every call may come from any thread. None is for hot paths but baton_net_state and baton_net_life,
  * which load one word.
@@ -30,6 +32,10 @@ struct baton_net;
 
 /* The settings of baton_cluster_opts.options that are a net's; a world adds them to those it knows. */
 #define BATON_NET_OPTIONS "rendezvous", "secret", "join_ms", "pmix"
+
+/* Null, or why this build can not make clusters of processes; and whether launchers can start them. */
+const char *baton_net_unavailable(void);
+bool baton_net_has_pmix(void);
 
 /*
  * Founds or joins. `fabric`: nodes of different fabrics do not meet. From opts: nodes (the founder's
@@ -51,7 +57,7 @@ unsigned baton_net_local(const struct baton_net *net); /* .. first + local - 1 *
 
 enum baton_node_state baton_net_state(const struct baton_net *net, unsigned node);
 
-/* How often the number has been taken so far: 1, 2, ... ; 0: never. */
+/* Rises from 1 each time the number is taken; 0: it has never been. */
 uint32_t baton_net_life(const struct baton_net *net, unsigned node);
 
 /*

@@ -48,6 +48,7 @@ struct baton_net {
     void *gone_arg;
     const struct net_transport *transport; /* null: all nodes are here */
     void *wire;                            /* the transport's */
+    void (*closed)(void);                  /* null, or what comes after the transport's end */
 };
 
 /* An empty store; sets nodes, first, local. */

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the settings of a net and goes the way that they ask for. */
+#include "fabric/net_bootstrap.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "fabric/net_secret.h"
+#include "fabric/rendezvous.h"
+
+#define JOIN_MS 20000
+
+const char *baton_net_unavailable(void)
+{
+    return NULL;
+}
+
+static int read_join_ms(const char *options, unsigned *out)
+{
+    char text[16], *end;
+    *out = JOIN_MS;
+    if (!baton_option(options, "join_ms", text, sizeof(text)))
+        return 0;
+    unsigned long value = strtoul(text, &end, 10);
+    if (!*text || *end || !value || value > 3600000)
+        return baton_fail(-EINVAL, "join_ms=%s: milliseconds from 1 to 3600000", text);
+    *out = (unsigned)value;
+    return 0;
+}
+
+static int open_rendezvous(const struct baton_cluster_opts *opts, struct rendezvous_opts *rv,
+                           struct baton_net **out)
+{
+    char path[4096], where[RENDEZVOUS_ADDRESS];
+    if (!baton_option(opts->options, "secret", path, sizeof(path)))
+        return baton_fail(-EINVAL,
+                          "a rendezvous needs secret=FILE too; baton secret new makes one");
+    int rc = baton_net_secret_read(path, rv->key);
+    if (!rc)
+        rc = opts->first == 0 ? baton_rendezvous_found(rv, out, where)
+                              : baton_rendezvous_join(rv, out);
+    sodium_memzero(rv->key, sizeof(rv->key));
+    return rc;
+}
+
+int baton_net_bootstrap(const struct baton_cluster_opts *opts, const char *fabric,
+                        struct baton_net **out)
+{
+    char at[256], pmix[RENDEZVOUS_ADDRESS] = "";
+    struct rendezvous_opts rv = {.fabric = fabric,
+                                 .nodes = opts->nodes ? opts->nodes : 16,
+                                 .first = opts->first,
+                                 .local = opts->local};
+    int rc = read_join_ms(opts->options, &rv.join_ms);
+    if (rc)
+        return rc;
+    if (opts->local > BATON_NET_NODES_MAX || opts->first >= (int)BATON_NET_NODES_MAX)
+        return baton_fail(-EINVAL, "a cluster of processes has at most %u nodes",
+                          BATON_NET_NODES_MAX);
+    if (baton_option(opts->options, "rendezvous", at, sizeof(at))) {
+        rv.at = at;
+        return open_rendezvous(opts, &rv, out);
+    }
+    baton_option(opts->options, "pmix", pmix, sizeof(pmix));
+    if (!strcmp(pmix, "0") || (!*pmix && !baton_net_pmix_present()))
+        return 1;
+    return baton_net_pmix_open(opts, fabric, rv.join_ms, *pmix && strcmp(pmix, "1") ? pmix : NULL,
+                               out);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A net of processes on any machines, over TCP.
+ *
+ * Every process is connected to every other. A new one asks node 0, which gives it its number and
+ * tells who is there; then it connects to each of them, and those who come later connect to it. So
+ * node 0 is needed for that and for nothing else: when it has died, nobody can join any more.
+ *
+ * An end of a connection is the end of the process at its other end: NET_BYE before it, and it has
+ * left; else it has died. The kernel finds out about a machine that is gone (keep-alive).
+ *
+ * Nobody decides about names: a process that wants one asks all others, and each answers for the
+ * names of its own nodes only. Of two that want one at the same time, the lower node gets it.
+ */
+#ifndef BATON_FABRIC_RENDEZVOUS_H
+#define BATON_FABRIC_RENDEZVOUS_H
+
+#include "fabric/net_link.h"
+#include "fabric/net_store.h"
+
+#define RENDEZVOUS_ADDRESS 64u /* of "address port" and "host:port" */
+#define RENDEZVOUS_STRANGERS_MAX                                                                   \
+    32u                           /* connections that have proved nothing; the oldest gives way */
+#define RENDEZVOUS_PROOF_MS 5000u /* a stranger has this long to become a member */
+#define RENDEZVOUS_ANSWER_MS                                                                       \
+    30000u                        /* a member that is alive but stopped is not waited for longer */
+#define RENDEZVOUS_LIVES_MAX 128u /* of one number: baton_net_base has room for no more */
+
+struct rendezvous_opts {
+    const char *at; /* "host:port" of node 0; the founder may say port 0 */
+    const char *fabric;
+    unsigned nodes; /* founder only */
+    int first;      /* others: -1 any */
+    unsigned local;
+    unsigned join_ms;
+    uint8_t key[NET_KEY_BYTES];
+};
+
+/* Becomes node 0. `where`: its "host:port", with the true port. */
+int baton_rendezvous_found(const struct rendezvous_opts *opts, struct baton_net **out,
+                           char where[RENDEZVOUS_ADDRESS]);
+int baton_rendezvous_join(const struct rendezvous_opts *opts, struct baton_net **out);
+
+/* ---- Inside */
+
+/* The other end of a connection. */
+struct rv_peer {
+    int fd;
+    bool member; /* else a stranger */
+    bool synced; /* has told all it had when we met */
+    int broken;  /* seen by a sender; the thread ends it */
+    bool bye;
+    uint64_t deadline_ns; /* of a stranger */
+    unsigned first, count;
+    uint32_t life;
+    char address[RENDEZVOUS_ADDRESS]; /* where it listens */
+    struct net_link link;
+};
+
+/* A caller who waits until all members have answered. */
+struct rv_call {
+    struct rv_call *next;
+    uint32_t ticket;
+    unsigned waiting;
+    int rc; /* first refusal */
+    char name[BATON_NAME_MAX + 1];
+    bool owes[BATON_NET_NODES_MAX]; /* by first node of the member */
+};
+
+struct rv_gone {
+    struct rv_gone *next;
+    unsigned first, count;
+    enum baton_node_state how;
+};
+
+struct rv {
+    struct baton_net *net;
+    struct net_hello me; /* what all our hellos have in common */
+    uint8_t key[NET_KEY_BYTES];
+    bool founder;
+    int listener, wake;
+    pthread_t thread;
+    pthread_mutex_t lock; /* all below, and the links; never held while the watcher is called */
+    pthread_cond_t heard; /* an answer, a member synced or lost */
+    bool stop;
+    struct rv_peer **peers; /* only the thread adds and removes, once it runs */
+    unsigned peers_n, peers_room;
+    struct rv_gone *gone, **gone_end; /* to tell the store */
+    struct rv_call *calls;
+    uint32_t tickets;
+    bool *missing; /* by first node: a member that could not be reached while joining */
+    unsigned missing_n;
+};
+
+uint64_t baton_rv_now(void);
+
+/* rendezvous_socket.c: sockets, blocking ones with deadlines. -errno with words. */
+int baton_rv_listen(const char *host, const char *port, int *fd);
+int baton_rv_dial(const char *host, const char *port, uint64_t deadline_ns, int *fd);
+int baton_rv_split(const char *at, char host[RENDEZVOUS_ADDRESS], char port[8]);
+int baton_rv_name(int fd, char host[RENDEZVOUS_ADDRESS], char port[8]); /* our end */
+void baton_rv_tune(int fd);
+int baton_rv_send(struct rv_peer *p);    /* what goes without blocking */
+int baton_rv_receive(struct rv_peer *p); /* 1 some, 0 none now */
+int baton_rv_await(struct rv_peer *p, uint64_t deadline_ns,
+                   struct net_message *m); /* one message */
+
+/* rendezvous_peer.c: members, and the thread. */
+struct rv_peer *baton_rv_peer_create(int fd);
+void baton_rv_peer_destroy(struct rv_peer *p);
+int baton_rv_peer_add(struct rv *rv, struct rv_peer *p);
+void baton_rv_peer_adopt(struct rv *rv, struct rv_peer *p); /* the lock is held */
+void baton_rv_say(struct rv_peer *p, const struct net_message *m);
+void baton_rv_wake(struct rv *rv);
+int baton_rv_start(struct rv *rv);
+void baton_rv_free(struct rv *rv); /* the thread does not run (any more) */
+extern const struct net_transport baton_rv_transport;
+
+/* rendezvous_names.c: blobs and names; all with the lock held but those of the transport. */
+void baton_rv_dump(struct rv *rv, struct rv_peer *p);
+void baton_rv_claim(struct rv *rv, struct rv_peer *p, const struct net_message *m);
+void baton_rv_name_came(struct rv *rv, struct rv_peer *p, const struct net_message *m);
+void baton_rv_withdrawn(struct rv *rv, struct rv_peer *p, const struct net_message *m);
+void baton_rv_answer(struct rv *rv, struct rv_peer *p, const struct net_message *m);
+void baton_rv_owes_nothing(struct rv *rv, const struct rv_peer *p);
+int baton_rv_blob_set(struct baton_net *net, unsigned node, unsigned key);
+int baton_rv_name_publish(struct baton_net *net, unsigned node, const char *name, baton_gptr at);
+int baton_rv_name_withdraw(struct baton_net *net, unsigned node, const char *name);
+
+/* rendezvous_join.c, at node 0: somebody wants to be a member; it is one or is refused. */
+int baton_rv_admit(struct rv *rv, struct rv_peer *p, const struct net_message *m);
+
+#endif
