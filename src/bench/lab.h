@@ -6,6 +6,7 @@
  *
  * lab_plan.c      which runs there are
  * lab_run.c       carries them out, and the one-way time of the profile
+ * lab_arrivals.c  a small run of its own, in which the order of arrival is known
  * lab_report.c    the report: the published figures beside ours
  * lab_pictures.c  CSV, and what gnuplot draws from it
  */
@@ -28,7 +29,8 @@ enum lab_series {
     LAB_TS,
     LAB_TICKET,
     LAB_MCS,
-    LAB_ALOCK,
+    LAB_ALOCK,     /* budgets 20 local, 5 remote */
+    LAB_ALOCK_R,   /* the other way round */
     LAB_FARLOCK,   /* with chains: as cheap as the contract allows */
     LAB_PUBLISHED, /* farlock.chain=off: every operation is waited for, as published */
     LAB_FARLOCK_G,
@@ -66,6 +68,14 @@ struct lab_outcome {
     struct lab_place window[LAB_WINDOW];
 };
 
+#define LAB_ARRIVALS 24u /* 12 local, then 12 remote threads */
+
+struct lab_arrivals {
+    unsigned count, order[LAB_ARRIVALS]; /* who entered, one after the other */
+    uint64_t opened, entered[LAB_ARRIVALS];
+    bool in_order;
+};
+
 struct lab_point {
     enum lab_suite suite;
     enum lab_series series;
@@ -84,6 +94,7 @@ struct lab {
     struct lab_point *points;
     unsigned points_n, room;
     uint64_t one_way_ns;
+    struct lab_arrivals arrivals[LAB_SERIES];
     bool has_bypass; /* merge has the parameter */
     void *outcomes;  /* memory of all outcomes */
     size_t outcomes_bytes;
@@ -105,6 +116,10 @@ int lab_run(struct lab *lab);
 
 /* Half the shortest round trip of an eight-byte get between idle machines of that profile. */
 int lab_one_way(const char *profile, uint64_t *ns);
+
+/* The kind is that of p's series. -EPROTO: out of order, of a kind that promises order. */
+int lab_arrive(const char *profile, const struct lab_point *p, const struct baton_lock_ops *kind,
+               struct lab_arrivals *out);
 
 int lab_write_csv(const struct lab *lab);
 /* `drawn` false with 0: gnuplot is not installed; the .csv and .gp files are there all the same. */

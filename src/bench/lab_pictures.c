@@ -371,9 +371,9 @@ static void script_bars(FILE *f)
 static void script_order(FILE *f)
 {
     fprintf(f,
-            "reset\nset terminal svg size 1200,640 font 'sans,11' background 'white'\n"
+            "reset\nset terminal svg size 1100,900 font 'sans,11' background 'white'\n"
             "set datafile separator ','\nset output 'order.svg'\n"
-            "set multiplot layout 2,4 title 'Order of beginning (across) and of entry (up), 1 "
+            "set multiplot layout 3,3 title 'Order of beginning (across) and of entry (up), 1 "
             "lock (simulated)'\nset xrange [0:%u]\nset yrange [0:%u]\nset grid\nset key top "
             "left noenhanced\n",
             LAB_WINDOW, LAB_WINDOW);

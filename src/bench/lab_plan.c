@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "bench/lab.h"
 
-const char *const lab_series_names[LAB_SERIES] = {"ts",      "ticket",      "mcs",       "alock",
-                                                  "farlock", "farlock-pub", "farlock-g", "merge"};
+const char *const lab_series_names[LAB_SERIES] = {
+    "ts", "ticket", "mcs", "alock", "alock-r20", "farlock", "farlock-pub", "farlock-g", "merge"};
 
 /*
  * Seconds measured: about as many acquisitions at each number of locks, as many as a simulated second of
@@ -60,6 +60,10 @@ static void series_params(struct lab_point *p)
     if (p->series == LAB_ALOCK) {
         param(p, "alock.budget_local=20");
         param(p, "alock.budget_remote=5");
+    }
+    if (p->series == LAB_ALOCK_R) {
+        param(p, "alock.budget_local=5");
+        param(p, "alock.budget_remote=20");
     }
     if (p->series == LAB_FARLOCK)
         param(p, "farlock.chain=on");

@@ -12,7 +12,9 @@
 
 static const char *kind_of(enum lab_series series)
 {
-    return series == LAB_PUBLISHED ? "farlock" : lab_series_names[series];
+    return series == LAB_PUBLISHED ? "farlock"
+           : series == LAB_ALOCK_R ? "alock"
+                                   : lab_series_names[series];
 }
 
 /* ---- One run */
@@ -208,12 +210,26 @@ int lab_one_way(const char *profile, uint64_t *ns)
     return rc ? rc : closed;
 }
 
+static int arrivals(struct lab *lab)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < lab->points_n && !rc; i++) {
+        const struct lab_point *p = &lab->points[i];
+        struct lab_arrivals *out = &lab->arrivals[p->series];
+        if (p->suite == LAB_LOCKS && !out->count)
+            rc = lab_arrive(lab->options->profile, p, baton_lock_kind(kind_of(p->series)), out);
+    }
+    return rc;
+}
+
 int lab_farlock(const struct lab_options *options, bool *drawn)
 {
     struct lab lab = {.options = options};
     int rc = lab_one_way(options->profile, &lab.one_way_ns);
     if (!rc)
         rc = lab_plan(&lab);
+    if (!rc)
+        rc = arrivals(&lab);
     if (!rc)
         rc = lab_run(&lab);
     if (!rc)

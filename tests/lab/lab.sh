@@ -26,15 +26,22 @@ done
 diff -r "$work/1" "$work/3" >"$work/diff" || complain "two runs differ: $(head -c 1000 "$work/diff")"
 cd "$work/1" || exit 1
 
-for section in 'published figures beside ours' 'Tails, throughput, bounces' 'Sizes of groups' \
+for section in 'published figures beside ours' 'Tails, throughput, bounces' 'Controlled arrivals' 'Sizes of groups' \
     'bound of first come' 'before and after the doorway' 'What makes a local tail low' 'policy knob'; do
     grep -q "^## .*$section" report.md || complain "report.md has no section \"$section\""
 done
-for figure in 62× 8× 55-5898× 891× 11.9× 2× '14.88 %'; do
+for figure in 62× 8× 55-5898× 891× 11.9× 2× '14.88 %' '135.30'; do
     grep -q "^|.*| $figure" report.md || complain "report.md does not have the published $figure"
 done
-for lock in ts ticket mcs alock farlock farlock-pub farlock-g merge; do
+for lock in ts ticket mcs alock alock-r20 farlock farlock-pub farlock-g merge; do
     [ "$(grep -c "^| $lock |" report.md)" -ge 7 ] || complain "report.md lacks rows of $lock"
+done
+
+for lock in farlock farlock-pub farlock-g merge mcs ticket; do
+    grep -q "^| $lock | yes | L12 R12 |" report.md || complain "$lock does not keep controlled arrivals in order"
+done
+for lock in alock alock-r20; do
+    grep -q "^| $lock | no | " report.md || complain "$lock keeps controlled arrivals in order"
 done
 
 for csv in runs waits locks-local-p999 locks-switches section-tickets crowd-local-p999; do
