@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# usage: program.sh C-COMPILER SOURCE-ROOT LIBRARY
+# usage: program.sh C-COMPILER SOURCE-ROOT SHARED-LIBRARY
 #
 # Shows that the programs in the manual pages work as they stand: each that follows a comment
-# "program" is cut out, compiled as strict C11 without a warning, linked with the static library and
-# run, and says something.
+# "program" is cut out, compiled as strict C11 without a warning, linked with the library and run,
+# and says something.
 set -u
 cc=$1 root=$2 library=$3
 work=$(mktemp -d) || exit 1
@@ -16,7 +16,7 @@ for page in "$root"/man/*.3; do
     awk '/^\.\\" program$/{on = 1; next} on && /^\.Bd/{copy = 1; next} copy && /^\.Ed/{exit} copy' "$page" |
         sed 's/\\e/\\/g; s/^\\&//' >"$work/program.c"
     if ! "$cc" -std=c11 -Wall -Wextra -Werror -pedantic -I"$root/include" "$work/program.c" "$library" \
-        -lpthread -lm -o "$work/program"; then
+        "-Wl,-rpath,$(dirname "$library")" -o "$work/program"; then
         echo "the program in $(basename "$page") does not compile"
         status=1
     elif ! "$work/program" >"$work/out" || [ ! -s "$work/out" ]; then
