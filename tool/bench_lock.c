@@ -389,7 +389,7 @@ static void explain_failure(const char *name, const struct bench_result *r)
     if (r->lost_updates)
         fprintf(stderr, "%s: %s: %llu updates were lost\n", name, r->kind->name,
                 (unsigned long long)r->lost_updates);
-    if (r->bypasses && r->kind->caps & BATON_LOCK_FCFS)
+    if (r->bypasses && baton_lock_caps(r->kind, r->params) & BATON_LOCK_FCFS)
         fprintf(stderr,
                 "%s: %s promises first come, first served, and let %llu waiters be passed\n", name,
                 r->kind->name, (unsigned long long)r->bypasses);

@@ -112,7 +112,16 @@ struct baton_lock_ops {
     int (*try_acquire)(const struct baton_lock *lock, struct baton_ep *ep,
                        struct baton_waiter *waiter, struct baton_wait *wait);
     int (*release)(const struct baton_lock *lock, struct baton_ep *ep, struct baton_waiter *waiter);
+
+    /* What `caps` are with these parameters. Null: no parameter changes them. */
+    unsigned (*caps_with)(const uint64_t *params);
 };
+
+/* The capabilities of a kind with these parameters; those of the standard ones are in caps. */
+BATON_INLINE unsigned baton_lock_caps(const struct baton_lock_ops *ops, const uint64_t *params)
+{
+    return ops->caps_with ? ops->caps_with(params) : ops->caps;
+}
 
 /* The kind of that name, or null. The kinds of this library are always there. */
 const struct baton_lock_ops *baton_lock_kind(const char *name);
@@ -211,7 +220,8 @@ struct baton_waiter {
     baton_gptr self;                  /* address of `word` */
     baton_gptr line;                  /* of the lock that it holds, else null */
     uint32_t committed;
-    uint32_t handed; /* kinds: 1 + the node that release has put a grant or a hint to, if not the host */
+    uint32_t
+        handed; /* kinds: 1 + the node that release has put a grant or a hint to, if not the host */
     void (*doorway)(void *arg, struct baton_ep *ep, struct baton_waiter *waiter);
     void *doorway_arg;
     uint64_t healthy;    /* private: the state of the table when the lock was acquired */

@@ -468,5 +468,5 @@ int bench_lock_run(const struct bench_config *c, const struct baton_lock_ops *ki
 bool bench_failed(const struct bench_result *r)
 {
     return r->exclusion_violations || r->lost_updates ||
-           (r->bypasses && r->kind->caps & BATON_LOCK_FCFS);
+           (r->bypasses && baton_lock_caps(r->kind, r->params) & BATON_LOCK_FCFS);
 }

@@ -29,7 +29,7 @@ enum { TURN_AFTER, TICKET, OWES, WHOM };
 #define WHO_HINTS 1u
 
 /* params[] */
-enum { SLOTS };
+enum { SLOTS, BYPASS };
 #define SLOTS_MOST 64
 
 BATON_INLINE uint64_t slots_begin(uint64_t slots)
@@ -101,6 +101,8 @@ static int local_queue(const struct baton_lock *lock, struct baton_ep *ep,
         c = baton_load(
             ep, &line[CR]); /* after turn: else a stale look could wait for a remote in vain */
         served = merge_turn_remote(turn, c);
+        if (turn & MERGE_FLAG)
+            break; /* the holder before me has decided */
         if (c == served)
             break; /* whoever takes that remote ticket began after I had mine */
         struct baton_cond change[2] = {baton_until_not(&line[TURN], UINT64_MAX, turn)};
@@ -117,7 +119,7 @@ static int local_queue(const struct baton_lock *lock, struct baton_ep *ep,
         if (rc)
             return rc;
     }
-    entered(waiter, l, served, merge_turn(l + 1, served));
+    entered(waiter, l, served, merge_turn(l + 1, served) | (turn & MERGE_RUN_MASK));
     return 0;
 }
 
@@ -155,8 +157,12 @@ static inline int local_release(const struct baton_lock *lock, struct baton_ep *
 {
     /* What the section did here by NIC must be complete before a CPU or a get sees the turn. */
     int rc = baton_settle(ep, lock->host);
+    uint64_t *line = lock->local, after = waiter->own[TURN_AFTER];
+    if (lock->params[BYPASS])
+        after = merge_pass(after, lock->params[BYPASS], baton_load(ep, &line[CL]),
+                           baton_load(ep, &line[CR]));
     /* A release: the data, and my slot, come before it. */
-    baton_store(ep, &lock->local[TURN], waiter->own[TURN_AFTER]);
+    baton_store(ep, &line[TURN], after);
     int rung = baton_flush(ep);
     return rc ? rc : rung;
 }
@@ -223,12 +229,17 @@ static void remote_owe(const struct baton_lock *lock, struct baton_ep *ep,
         baton_put64(ep, word_of(lock, post_index(slots, me->r) + 1), waiter->self | WHO_HINTS, 0);
 }
 
-static void remote_entered(struct baton_waiter *waiter, const struct remote_wait *me, uint64_t l)
+static void remote_entered(const struct baton_lock *lock, struct baton_waiter *waiter,
+                           const struct remote_wait *me, uint64_t l)
 {
+    uint64_t after = merge_turn(l, me->r + 1);
+    /* Local ticket l is taken: what I saw is old, but cl only grows. */
+    if (lock->params[BYPASS] && waiter->result[SEEN_CL] > l)
+        after |= MERGE_FLAG | (uint64_t)1 << MERGE_RUN_SHIFT;
     waiter->own[TICKET] = me->r;
     waiter->own[OWES] = me->owes;
     waiter->own[WHOM] = me->behind == SURE ? me->whom : BATON_NULL;
-    entered(waiter, l, me->r, merge_turn(l, me->r + 1));
+    entered(waiter, l, me->r, after);
 }
 
 /* The slot of the one before or behind was fetched; true when something is known that was not before. */
@@ -255,7 +266,7 @@ static bool remote_learn(const struct baton_waiter *waiter, struct remote_wait *
 static int remote_poll(const struct baton_lock *lock, struct baton_ep *ep,
                        struct baton_waiter *waiter, uint64_t pre, uint64_t post)
 {
-    baton_get(ep, &waiter->result[SEEN_TURN], word_of(lock, TURN), 16, BATON_ID_LOCK);
+    baton_get(ep, &waiter->result[SEEN_CL], word_of(lock, CL), 24, BATON_ID_LOCK);
     if (pre)
         baton_get(ep, &waiter->result[SEEN_PRE], word_of(lock, pre), 8, BATON_ID_LOCK);
     if (post)
@@ -285,11 +296,11 @@ static int remote_queue(const struct baton_lock *lock, struct baton_ep *ep,
         /* Whole while r waits: the local half is within the number of threads of what r saw. */
         uint64_t turn = waiter->result[SEEN_TURN], pre = 0, post = 0;
         uint64_t l = merge_turn_local(turn, me->sight), served = merge_turn_remote(turn, r);
-        if (served == r) {
+        if (served == r && !(turn & MERGE_FLAG)) {
             if (l >= me->sight) { /* taken after I looked, or not taken: behind me */
                 if (!me->published)
                     remote_publish(lock, ep, waiter, me, true);
-                remote_entered(waiter, me, l);
+                remote_entered(lock, waiter, me, l);
                 return 0;
             }
             if (!me->local_goes || me->local != l)
@@ -298,8 +309,8 @@ static int remote_queue(const struct baton_lock *lock, struct baton_ep *ep,
         remote_owe(lock, ep, waiter, me);
         if (!me->published && r - served < slots) {
             remote_publish(lock, ep, waiter, me, true);
-            baton_order(ep,
-                        lock->host); /* what I see from now on is later than my slot is visible */
+            /* What I see from now on is later than my slot is visible. */
+            baton_order(ep, lock->host);
         }
         const bool far = me->published && r - served > EARLY;
         const bool may_sleep = far && me->before == SURE;
@@ -327,7 +338,7 @@ static int remote_queue(const struct baton_lock *lock, struct baton_ep *ep,
         uint64_t seen = waiter->result[SEEN_PRE];
         if (pre && merge_slot_is(seen, l)) {
             if (!merge_local_first(l, merge_slot_value(seen, r), r, me->sight)) {
-                remote_entered(waiter, me, l);
+                remote_entered(lock, waiter, me, l);
                 return 0;
             }
             me->local_goes = true;
@@ -351,9 +362,9 @@ static int remote_enter(const struct baton_lock *lock, struct baton_ep *ep,
     const uint64_t turn = waiter->result[SEEN_TURN], l = merge_turn_local(turn, me.sight);
 
     baton_doorway(ep, waiter);
-    if (merge_turn_remote(turn, r) == r && l >= me.sight) {
+    if (merge_turn_remote(turn, r) == r && l >= me.sight && !(turn & MERGE_FLAG)) {
         remote_publish(lock, ep, waiter, &me, false);
-        remote_entered(waiter, &me, l);
+        remote_entered(lock, waiter, &me, l);
         return 0;
     }
     return remote_queue(lock, ep, waiter, wait, &me);
@@ -511,8 +522,15 @@ static int merge_release(const struct baton_lock *lock, struct baton_ep *ep,
     return lock->local ? local_release(lock, ep, waiter) : remote_release(lock, ep, waiter);
 }
 
+static unsigned merge_caps(const uint64_t *params)
+{
+    unsigned caps = BATON_LOCK_TRY | BATON_LOCK_TOKEN;
+    return params[BYPASS] ? caps : caps | BATON_LOCK_FCFS;
+}
+
 static const struct baton_lock_param merge_params[] = {
     [SLOTS] = {"slots", 8, 1, SLOTS_MOST, false},
+    [BYPASS] = {"bypass", 0, 0, MERGE_RUN_MOST, false},
     {0},
 };
 
@@ -529,4 +547,5 @@ const struct baton_lock_ops baton_lock_merge = {
     .acquire = merge_acquire,
     .try_acquire = merge_try,
     .release = merge_release,
+    .caps_with = merge_caps,
 };

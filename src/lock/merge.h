@@ -30,11 +30,17 @@
  * on the way of the hand-over. Waiters beyond the slots poll, the more seldom the further back they stand.
  * With fewer than 4 slots nobody sleeps.
  *
+ * Policy: with merge.bypass = b > 0 (standard 0) a releasing holder that knows of a local waiter lets it go
+ * next whatever the rule says, up to b times before the next remote one is served: it sets flag and run in
+ * the turn. Remote waiters that see the flag wait for a change. Then the kind is not first come, first served;
+ * each class is, and a remote one is passed by at most b of the locals that came later for each remote one
+ * served before it, itself included.
+ *
  * Costs (waited round trips, acquire + release; remote operations): remote, uncontended 1 + 0; 4.
  * Contended + 1 per poll; release + 1 if a waiter two behind came so late that it was not seen before; put
  * of who, at most one more put into it, and the hint, none of them waited for. Local: no remote operation;
  * one fetch-add.
- * Fair: first come, first served; who starts after another's doorway has ended is served after it. A
+ * Fair (bypass 0): first come, first served; who starts after another's doorway has ended is served after it. A
  * local doorway ends with the fetch-add, a remote one when its one round trip is back.
  * The token counts the holders. Fewer than 2^19 threads may use one lock at a time: that is how far apart
  * what a slot holds and who reads it can be.

@@ -8,8 +8,11 @@
  *
  *     turn   63            36 35             8 7       1   0      how many local and remote holders
  *           +----------------+----------------+---------+------+  have released; run and flag belong
- *           | local served   | remote served  |  run    | flag |  to a bypass policy and are zero in
+ *           | local served   | remote served  |  run    | flag |  to the bypass policy and are zero in
  *           +----------------+----------------+---------+------+  the strict order
+ *
+ *     flag   the next local ticket goes first, whatever the rule says; its thread has it already
+ *     run    how many such hand-overs there were since a remote thread was served or none waited
  *
  *     slot   63                               20 19            0  what the owner of that ticket saw
  *           +-----------------------------------+--------------+  of the other class's dispenser. The
@@ -29,6 +32,10 @@
 #define MERGE_REMOTE_SHIFT 8
 #define MERGE_HALF_MASK (((uint64_t)1 << MERGE_HALF_BITS) - 1)
 #define MERGE_LOCAL_MASK (MERGE_HALF_MASK << MERGE_LOCAL_SHIFT)
+#define MERGE_FLAG ((uint64_t)1)
+#define MERGE_RUN_SHIFT 1
+#define MERGE_RUN_MOST 127
+#define MERGE_RUN_MASK ((uint64_t)MERGE_RUN_MOST << MERGE_RUN_SHIFT)
 #define MERGE_TAG_BITS 44
 #define MERGE_VALUE_BITS 20
 #define MERGE_VALUE_MASK (((uint64_t)1 << MERGE_VALUE_BITS) - 1)
@@ -64,6 +71,22 @@ BATON_INLINE uint64_t merge_turn_remote(uint64_t turn, uint64_t near)
 BATON_INLINE bool merge_turn_is(uint64_t turn, uint64_t local, uint64_t remote)
 {
     return (turn ^ merge_turn(local, remote)) >> MERGE_REMOTE_SHIFT == 0;
+}
+
+/*
+ * What a local holder leaves: `after` is the turn behind it, with the run that it found. Up to `bypass`
+ * times in a row the next local one goes before the remote ones that wait; a run is over only when a
+ * remote one was served or none waits, since else any local one whose time has come would begin a new one.
+ */
+BATON_INLINE uint64_t merge_pass(uint64_t after, uint64_t bypass, uint64_t cl, uint64_t cr)
+{
+    const uint64_t run = (after & MERGE_RUN_MASK) >> MERGE_RUN_SHIFT;
+    after &= ~(MERGE_RUN_MASK | MERGE_FLAG);
+    if (merge_turn_remote(after, cr) == cr)
+        return after;
+    if (run < bypass && merge_turn_local(after, cl) != cl)
+        return after | (run + 1) << MERGE_RUN_SHIFT | MERGE_FLAG;
+    return after | run << MERGE_RUN_SHIFT;
 }
 
 /* The tag of a ticket at its place in a slot: a slot with these upper bits belongs to the ticket. */

@@ -147,7 +147,8 @@ int worker_acquire(struct worker *k, unsigned i, bool try)
 static int look_at_waiters(struct worker *k, unsigned i)
 {
     struct work_shared *sh = k->w->shared;
-    bool fcfs = k->locks[i].ops->caps & BATON_LOCK_FCFS, overlap = false;
+    bool fcfs = baton_lock_caps(k->locks[i].ops, k->locks[i].params) & BATON_LOCK_FCFS,
+         overlap = false;
     if (fcfs && !baton_word_load(&k->slot->door))
         return conf_fail(__FILE__, __LINE__,
                          "says that it is fair, but not where its doorway ends");

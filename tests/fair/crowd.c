@@ -14,7 +14,8 @@
 
 /* Everything here is plain memory of the one thread that all coroutines share. */
 struct visitor {
-    bool waiting;
+    bool waiting, local;
+    unsigned passed;      /* since a remote one was in */
     uint64_t began, door; /* door 0: still in the doorway */
 };
 
@@ -51,11 +52,20 @@ static void entered(struct scene *scene, struct visitor *me, const struct baton_
     bool seen = false;
     result->together += scene->inside++ != 0;
     me->waiting = false;
+    me->passed = 0;
     for (unsigned i = 0; i < scene->visitors_n; i++) {
-        const struct visitor *other = &scene->visitors[i];
+        struct visitor *other = &scene->visitors[i];
         seen |= other->waiting;
-        result->bypasses +=
-            scene->crowd->fcfs && other->waiting && other->door && other->door < me->began;
+        if (!me->local)
+            other->passed = 0;
+        if (!scene->crowd->fcfs || !other->waiting || !other->door || other->door > me->began)
+            continue;
+        if (me->local && !other->local && other->passed < scene->crowd->bypass) {
+            other->passed++;
+            result->passed++;
+        } else {
+            result->bypasses++;
+        }
     }
     result->contended += seen;
     result->entries++;
@@ -106,6 +116,7 @@ static int visit(struct baton_ep *ep, unsigned thread, void *arg)
         rc = baton_waiter_open(ep, &waiter);
     if (rc)
         return rc;
+    me->local = lock.local != NULL;
     waiter->doorway = at_door;
     waiter->doorway_arg = &mark;
     for (unsigned i = 0; i < scene->crowd->rounds;) {

@@ -20,6 +20,7 @@ struct crowd {
     bool swap;   /* what no order separates may change places */
     bool spread; /* every remote thread on a node of its own, else all on one */
     bool fcfs;
+    unsigned bypass; /* how often a remote one may be passed by locals until the next remote one is in */
     uint64_t first_ticket;
     uint64_t seed;
 };
@@ -28,6 +29,7 @@ struct crowd_result {
     int rc; /* of the run; -EDEADLK: somebody waits for ever */
     unsigned together, lost, leaked, token, bypasses, contended; /* entries that saw a waiter */
     uint64_t entries;
+    uint64_t passed; /* how often somebody was passed by a local one as the bypass allows */
     uint64_t sleeps; /* how often remote threads were blocked by baton_await */
 };
 

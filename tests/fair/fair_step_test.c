@@ -20,17 +20,21 @@ static const struct variant {
     const char *kind;
     const char *setting[3];
     bool fcfs;
+    unsigned bypass;
 } variants[] = {
-    {"farlock", {NULL}, true},
-    {"farlock", {"chain=off"}, true},
-    {"farlock-g", {NULL}, false},
-    {"farlock-g", {"group_local=1"}, false},
-    {"farlock-g", {"group_local=2", "group_remote=2"}, false},
-    {"farlock-g", {"group_remote=20", "chain=off"}, false},
-    {"merge", {NULL}, true},
-    {"merge", {"slots=2"}, true},
-    {"merge", {"slots=1"}, true},
-    {"merge", {"slots=4"}, true},
+    {"farlock", {NULL}, true, 0},
+    {"farlock", {"chain=off"}, true, 0},
+    {"farlock-g", {NULL}, false, 0},
+    {"farlock-g", {"group_local=1"}, false, 0},
+    {"farlock-g", {"group_local=2", "group_remote=2"}, false, 0},
+    {"farlock-g", {"group_remote=20", "chain=off"}, false, 0},
+    {"merge", {NULL}, true, 0},
+    {"merge", {"slots=2"}, true, 0},
+    {"merge", {"slots=1"}, true, 0},
+    {"merge", {"slots=4"}, true, 0},
+    {"merge", {"bypass=1"}, true, 1},
+    {"merge", {"bypass=3", "slots=1"}, true, 3},
+    {"merge", {"bypass=127", "slots=4"}, true, 127},
 };
 
 static const unsigned sizes[][2] = {{1, 0}, {0, 1}, {1, 1}, {2, 1}, {1, 2}, {2, 2}, {3, 1},
@@ -49,7 +53,7 @@ static unsigned bad;
 static void run_seeds(uint64_t first, uint64_t seeds)
 {
     for (unsigned v = 0; v < sizeof(variants) / sizeof(variants[0]); v++) {
-        uint64_t runs = 0, entries = 0, contended = 0, sleeps = 0;
+        uint64_t runs = 0, entries = 0, contended = 0, sleeps = 0, passed = 0;
         for (unsigned s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
             for (unsigned swap = 0; swap < 2; swap++)
                 for (uint64_t seed = first; seed < first + seeds; seed++, runs++) {
@@ -62,6 +66,7 @@ static void run_seeds(uint64_t first, uint64_t seeds)
                         .swap = swap,
                         .spread = seed & 1,
                         .fcfs = variants[v].fcfs,
+                        .bypass = variants[v].bypass,
                         .first_ticket = presets[seed / 2 % 6],
                         .seed = seed,
                     };
@@ -72,12 +77,13 @@ static void run_seeds(uint64_t first, uint64_t seeds)
                     entries += result.entries;
                     contended += result.contended;
                     sleeps += result.sleeps;
+                    passed += result.passed;
                 }
         printf("%-9s %-13s %-14s %" PRIu64 " runs, %" PRIu64 " entries, %.2f of them contended, "
-               "%" PRIu64 " remote sleeps\n",
+               "%" PRIu64 " remote sleeps, %" PRIu64 " passed\n",
                variants[v].kind, variants[v].setting[0] ? variants[v].setting[0] : "",
                variants[v].setting[1] ? variants[v].setting[1] : "", runs, entries,
-               (double)contended / (double)entries, sleeps);
+               (double)contended / (double)entries, sleeps, passed);
     }
     printf("seeds %" PRIu64 " from %" PRIu64 ", %u runs failed so far\n", seeds, first, bad);
 }

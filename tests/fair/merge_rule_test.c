@@ -136,6 +136,29 @@ static void test_slots(void)
             }
 }
 
+/*
+ * merge_pass over all runs and a few bypasses: it keeps the halves; it never lets more than `bypass` pass
+ * before a run is over; it names nobody who has no ticket; a run ends when no remote one waits.
+ */
+static void test_pass(void)
+{
+    static const uint64_t limits[] = {1, 2, 64, MERGE_RUN_MOST};
+    for (unsigned p = 0; p < PRESETS; p++)
+        for (unsigned b = 0; b < sizeof(limits) / sizeof(limits[0]); b++)
+            for (uint64_t run = 0; run <= MERGE_RUN_MOST; run++)
+                for (uint64_t locals = 0; locals < 3; locals++)
+                    for (uint64_t remotes = 0; remotes < 3; remotes++) {
+                        const uint64_t l = presets[p] + 5, r = presets[p] + 9;
+                        const uint64_t found = merge_turn(l, r) | run << MERGE_RUN_SHIFT;
+                        uint64_t turn = merge_pass(found, limits[b], l + locals, r + remotes);
+                        uint64_t now = (turn & MERGE_RUN_MASK) >> MERGE_RUN_SHIFT;
+                        bool passes = remotes && locals && run < limits[b];
+                        CHECK(merge_turn_is(turn, l, r), "turn %" PRIx64, turn);
+                        CHECK((turn & MERGE_FLAG) == passes, "turn %" PRIx64, turn);
+                        CHECK(now == (!remotes ? 0 : run + passes), "turn %" PRIx64, turn);
+                    }
+}
+
 /* ---- 2. Decisions */
 
 enum { THREADS = 3, SLOTS_MOST = 8 };
@@ -350,6 +373,7 @@ int main(int argc, char **argv)
 
     test_extend();
     test_turn();
+    test_pass();
     test_slots();
     for (unsigned s = 0; s < 3; s++)
         for (unsigned p = 0; p < PRESETS; p++)
