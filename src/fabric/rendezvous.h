@@ -112,6 +112,11 @@ int baton_rv_peer_add(struct rv *rv, struct rv_peer *p);
 void baton_rv_peer_adopt(struct rv *rv, struct rv_peer *p); /* the lock is held */
 void baton_rv_say(struct rv_peer *p, const struct net_message *m);
 void baton_rv_wake(struct rv *rv);
+
+/* Does what the messages that are there ask for; < 0: the connection is to be dropped. */
+int baton_rv_hear(struct rv *rv, struct rv_peer *p);
+void baton_rv_drop(struct rv *rv, struct rv_peer *p);
+
 int baton_rv_start(struct rv *rv);
 void baton_rv_free(struct rv *rv); /* the thread does not run (any more) */
 extern const struct net_transport baton_rv_transport;

@@ -116,7 +116,7 @@ static void tell_gone(struct rv *rv)
     pthread_mutex_lock(&rv->lock);
 }
 
-static void drop(struct rv *rv, struct rv_peer *p)
+void baton_rv_drop(struct rv *rv, struct rv_peer *p)
 {
     unsigned at = 0;
     while (rv->peers[at] != p)
@@ -162,7 +162,7 @@ static int meet(struct rv *rv, struct rv_peer *p)
         /* Node 0 has given the number away again, so whoever had it is no more. */
         struct rv_peer *before = member_of(rv, i);
         if (before)
-            drop(rv, before);
+            baton_rv_drop(rv, before);
     }
     tell_gone(rv);
     p->first = h->node;
@@ -233,8 +233,7 @@ static int member_says(struct rv *rv, struct rv_peer *p, const struct net_messag
     }
 }
 
-/* All messages that are there. */
-static int hear_all(struct rv *rv, struct rv_peer *p)
+int baton_rv_hear(struct rv *rv, struct rv_peer *p)
 {
     struct net_message m;
     int rc;
@@ -265,7 +264,7 @@ static int serve(struct rv *rv, struct rv_peer *p, short events)
     if (!rc && events & (POLLIN | POLLHUP | POLLERR)) {
         rc = baton_rv_receive(p);
         if (rc > 0)
-            rc = hear_all(rv, p);
+            rc = baton_rv_hear(rv, p);
     }
     if (!rc && !p->member && baton_rv_now() >= p->deadline_ns)
         rc = -ETIMEDOUT;
@@ -290,7 +289,7 @@ static void take_stranger(struct rv *rv)
             oldest = rv->peers[i];
         }
     if (strangers >= RENDEZVOUS_STRANGERS_MAX)
-        drop(rv, oldest);
+        baton_rv_drop(rv, oldest);
     struct rv_peer *p = baton_rv_peer_create(fd);
     if (!p) {
         close(fd);
@@ -350,7 +349,7 @@ static void turn(struct rv *rv)
                 if (rv->peers[k]->fd == list[i].fd)
                     p = rv->peers[k];
             if (p && serve(rv, p, list[i].revents)) {
-                drop(rv, p);
+                baton_rv_drop(rv, p);
                 tell_gone(rv);
             }
         }
@@ -366,8 +365,8 @@ static void *run(void *arg)
     pthread_mutex_lock(&rv->lock);
     /* While we joined, more may have come in than was needed for that. */
     for (unsigned i = rv->peers_n; i-- > 0;)
-        if (hear_all(rv, rv->peers[i]) < 0)
-            drop(rv, rv->peers[i]);
+        if (baton_rv_hear(rv, rv->peers[i]) < 0)
+            baton_rv_drop(rv, rv->peers[i]);
     tell_gone(rv);
     while (!rv->stop)
         turn(rv);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One rank of the test of clusters that a launcher starts: opens the net with no settings at all,
+ * tells the others its square, and checks theirs.
+ *
+ *   usage: mpirun -n N pmix_peer N [OPTIONS]
+ */
+#include "net_test.h"
+
+int main(int argc, char **argv)
+{
+    struct baton_cluster_opts opts = BATON_CLUSTER_OPTS;
+    struct baton_net *net;
+    CHECK(argc >= 2);
+    unsigned n = (unsigned)atoi(argv[1]);
+    opts.options = argc > 2 ? argv[2] : NULL;
+    CHECK(!baton_net_open(&opts, "test", &net));
+    unsigned me = baton_net_first(net);
+    CHECK(baton_net_nodes(net) == n && baton_net_local(net) == 1);
+    uint64_t square = (uint64_t)me * me, deadline = test_now() + UINT64_C(20000000000);
+    CHECK(!baton_net_blob_set(net, me, 0, &square, sizeof(square)));
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t got = 0;
+        CHECK(!baton_net_blob_get(net, i, 0, &got, sizeof(got), NULL, deadline));
+        CHECK(got == (uint64_t)i * i);
+    }
+    /* Nobody leaves before all have seen all. */
+    CHECK(!baton_net_blob_set(net, me, 1, "seen", 4));
+    for (unsigned i = 0; i < n; i++) {
+        char seen[4];
+        int rc = baton_net_blob_get(net, i, 1, seen, sizeof(seen), NULL, deadline);
+        CHECK(rc == 0 || (rc == -EHOSTDOWN && baton_net_state(net, i) == BATON_NODE_LEFT));
+    }
+    baton_net_close(net);
+    printf("rank %u of %u has met all\n", me, n);
+    return 0;
+}
