@@ -27,6 +27,7 @@ enum {
     OPT_NO_SYMMETRY,
     OPT_SELF_CHECK,
     OPT_NAIVE,
+    OPT_DIGESTS,
     OPT_JSON,
     OPT_SCHEDULE,
     OPT_REPLAY,
@@ -50,6 +51,7 @@ static const struct argp_option options[] = {
     {"no-fcfs", OPT_NO_FCFS, NULL, 0, "do not look at the order of service", 0},
     {"no-symmetry", OPT_NO_SYMMETRY, NULL, 0, "tell threads of one class apart", 0},
     {"self-check", OPT_SELF_CHECK, NULL, 0, "check that equal digests mean equal stacks", 0},
+    {"digests", OPT_DIGESTS, NULL, 0, "identify what threads know by what they were told", 0},
     {"naive", OPT_NAIVE, NULL, 0, "take no step at once", 0},
     {"json", OPT_JSON, NULL, 0, "one JSON object", 0},
     {"schedule", OPT_SCHEDULE, "FILE", 0, "where to write the way to a violation", 0},
@@ -137,6 +139,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case OPT_NAIVE:
         a->explore.naive = true;
+        break;
+    case OPT_DIGESTS:
+        a->explore.digests = true;
         break;
     case OPT_JSON:
         a->json = true;

@@ -23,9 +23,14 @@ struct ghost {
 
 struct run;
 
+/* What a body is about. */
 struct member {
     struct run *run;
-    unsigned first; /* number of the team's first thread */
+    struct baton_lock lock;
+    struct baton_waiter *waiter;
+    uint64_t *buffer;
+    unsigned number;
+    bool local;
 };
 
 struct run {
@@ -33,12 +38,10 @@ struct run {
     struct sim_explore *x;
     struct baton_cluster *cluster;
     struct baton_table *tables[SIM_THREADS_MAX + 2];
-    struct baton_lock locks[SIM_THREADS_MAX + 2];
     struct baton_ep *eps[SIM_THREADS_MAX + 2];
-    struct baton_waiter *waiters[SIM_THREADS_MAX];
-    uint64_t *buffers[SIM_THREADS_MAX];
     struct member members[SIM_THREADS_MAX];
     struct ghost ghost;
+    baton_gptr line;
     baton_gptr data; /* counter, owner */
     uint64_t *words; /* the same by CPU, for who may */
     unsigned nodes, data_node;
@@ -63,10 +66,12 @@ void check_lock_thread(const struct check_lock *config, unsigned thread, char *o
     snprintf(out, bytes, "%c%u", local ? 'L' : 'R', local ? thread : thread - config->local);
 }
 
-static void note(struct run *r, struct baton_ep *ep, unsigned self, const char *what)
+static void note(const struct member *m, struct baton_ep *ep, const char *what)
 {
     char line[80], name[8];
-    check_lock_thread(r->config, self, name, sizeof(name));
+    if (!m->run->tell)
+        return;
+    check_lock_thread(m->run->config, m->number, name, sizeof(name));
     snprintf(line, sizeof(line), "%s %s", name, what);
     sim_explore_note(ep, line);
 }
@@ -86,14 +91,16 @@ static void doorway(void *arg, struct baton_ep *ep, struct baton_waiter *waiter)
 {
     struct run *r = arg;
     for (unsigned t = 0; r->fcfs && t < threads_of(r->config); t++)
-        if (r->waiters[t] == waiter)
+        if (r->members[t].waiter == waiter)
             r->ghost.waiting |= (uint8_t)(1u << t);
 }
 
-static void enter(struct run *r, struct baton_ep *ep, unsigned self)
+static void enter(const struct member *m, struct baton_ep *ep)
 {
+    struct run *r = m->run;
     struct ghost *g = &r->ghost;
-    note(r, ep, self, "has the lock");
+    const unsigned self = m->number;
+    note(m, ep, "has the lock");
     if (g->inside++)
         sim_explore_fail(ep, "exclusion: two threads are in together");
     if (!r->fcfs)
@@ -142,8 +149,8 @@ static bool word_name(void *arg, baton_gptr at, char *out, size_t bytes)
 {
     const struct run *r = arg;
     char who[8];
-    if (at - r->locks[0].line < 4096) {
-        snprintf(out, bytes, "lock[%u]", (unsigned)(at - r->locks[0].line) / 8);
+    if (at - r->line < 4096) {
+        snprintf(out, bytes, "lock[%u]", (unsigned)(at - r->line) / 8);
         return true;
     }
     if (at - r->data < 16) {
@@ -151,7 +158,7 @@ static bool word_name(void *arg, baton_gptr at, char *out, size_t bytes)
         return true;
     }
     for (unsigned t = 0; t < threads_of(r->config); t++) {
-        uint64_t offset = at - r->waiters[t]->self;
+        uint64_t offset = at - r->members[t].waiter->self;
         check_lock_thread(r->config, t, who, sizeof(who));
         if (offset < sizeof(struct baton_waiter)) {
             static const char *const parts[] = {"word", "result", "own", "rest"};
@@ -207,78 +214,84 @@ static void section_get(struct run *r, struct baton_ep *ep, uint64_t tag, uint64
     baton_get(ep, &buffer[0], r->data, 8, ID_LATE);
 }
 
-static int section(struct run *r, struct baton_ep *ep, unsigned self, uint64_t tag)
+static int section(const struct member *m, struct baton_ep *ep, uint64_t tag)
 {
-    uint64_t *buffer = r->buffers[self], name = r->waiters[self]->self;
+    struct run *r = m->run;
     switch (r->config->data) {
     case CHECK_DATA_CPU:
-        return self < r->config->local ? section_cpu_local(r, ep, name)
-                                       : section_cpu_remote(r, ep, name, buffer);
+        return m->local ? section_cpu_local(r, ep, m->waiter->self)
+                        : section_cpu_remote(r, ep, m->waiter->self, m->buffer);
     case CHECK_DATA_GET:
-        section_get(r, ep, tag, buffer);
+        section_get(r, ep, tag, m->buffer);
         return 0;
     default:
-        return section_put(r, ep, buffer);
+        return section_put(r, ep, m->buffer);
     }
 }
 
 /* ---- Threads */
 
 /* What a kind keeps in a waiter between its calls, and where this body is. */
-static void forget(struct run *r, struct baton_ep *ep, unsigned self, unsigned at)
+static void forget(const struct member *m, struct baton_ep *ep, unsigned at)
 {
-    const struct baton_waiter *w = r->waiters[self];
+    struct baton_waiter *w = m->waiter;
     uint64_t values[BATON_WAITER_WORDS + 5];
     unsigned n = 0;
-    for (; n < BATON_WAITER_WORDS; n++)
+    if (m->run->config->no_forget)
+        return;
+    for (; n < BATON_WAITER_WORDS; n++) {
         values[n] = w->own[n];
+        w->result[n] = 0; /* nobody looks at what was fetched in an earlier call */
+        m->buffer[n] = 0;
+    }
     values[n++] = w->token;
     values[n++] = w->line;
     values[n++] = w->released;
     values[n++] = (uint64_t)w->handed << 32 | w->committed;
     values[n++] = at;
-    if (!r->config->no_forget)
-        sim_explore_forget(ep, values, n);
+    sim_explore_forget(ep, values, n);
+}
+
+static int one_round(const struct member *m, struct baton_ep *ep, unsigned round)
+{
+    struct run *r = m->run;
+    bool late = r->config->data == CHECK_DATA_GET;
+    uint64_t tag = m->waiter->self + 8 * (uint64_t)round;
+    forget(m, ep, 4 * round);
+    note(m, ep, "calls acquire");
+    if (r->fcfs)
+        sim_explore_when(ep, EVENT_BEGIN);
+    int rc = baton_lock_acquire(&m->lock, ep, m->waiter);
+    if (rc)
+        return rc;
+    enter(m, ep);
+    forget(m, ep, 4 * round + 1);
+    rc = section(m, ep, tag);
+    if (rc)
+        return rc;
+    if (!late)
+        forget(m, ep, 4 * round + 2);
+    note(m, ep, "calls release");
+    sim_explore_when(ep, EVENT_LEAVE);
+    rc = baton_lock_release(&m->lock, ep, m->waiter);
+    if (!rc && late) {
+        rc = baton_wait(ep, ID_LATE);
+        if (!rc && m->buffer[0] != tag)
+            sim_explore_fail(ep, "late get: a get of the section has read after the section");
+    }
+    return rc;
 }
 
 static int body(struct baton_ep *ep, unsigned thread, void *arg)
 {
     const struct member *m = arg;
-    struct run *r = m->run;
-    unsigned self = m->first + thread;
-    struct baton_waiter *waiter = r->waiters[self];
-    const struct baton_lock *lock = &r->locks[node_of(r->config, self)];
-    bool late = r->config->data == CHECK_DATA_GET;
-
-    for (unsigned round = 0; round < r->config->rounds; round++) {
-        uint64_t tag = waiter->self + 8 * (uint64_t)round;
-        forget(r, ep, self, 4 * round);
-        note(r, ep, self, "calls acquire");
-        if (r->fcfs)
-            sim_explore_when(ep, EVENT_BEGIN);
-        int rc = baton_lock_acquire(lock, ep, waiter);
-        if (rc)
-            return rc;
-        enter(r, ep, self);
-        forget(r, ep, self, 4 * round + 1);
-        rc = section(r, ep, self, tag);
-        if (rc)
-            return rc;
-        if (!late)
-            forget(r, ep, self, 4 * round + 2);
-        note(r, ep, self, "calls release");
-        sim_explore_when(ep, EVENT_LEAVE);
-        rc = baton_lock_release(lock, ep, waiter);
-        if (!rc && late) {
-            rc = baton_wait(ep, ID_LATE);
-            if (!rc && r->buffers[self][0] != tag)
-                sim_explore_fail(ep, "late get: a get of the section has read after the section");
-        }
+    for (unsigned round = 0; round < m->run->config->rounds; round++) {
+        int rc = one_round(m, ep, round);
         if (rc)
             return rc;
     }
-    forget(r, ep, self, 4 * r->config->rounds);
-    note(r, ep, self, "has ended");
+    forget(m, ep, 4 * m->run->config->rounds);
+    note(m, ep, "has ended");
     return 0;
 }
 
@@ -299,8 +312,6 @@ static int open_nodes(struct run *r)
             rc = baton_table_create(r->eps[n], "lock", &opts, &r->tables[n]);
         else if (!rc)
             rc = baton_table_open(r->eps[n], "lock", BATON_NEVER, &r->tables[n]);
-        if (!rc)
-            rc = baton_table_lock(r->tables[n], 0, &r->locks[n]);
     }
     return rc;
 }
@@ -308,15 +319,22 @@ static int open_nodes(struct run *r)
 static int open_threads(struct run *r)
 {
     for (unsigned t = 0; t < threads_of(r->config); t++) {
-        struct baton_ep *ep = r->eps[node_of(r->config, t)];
-        int rc = baton_waiter_open(ep, &r->waiters[t]);
+        struct member *m = &r->members[t];
+        unsigned node = node_of(r->config, t);
+        int rc = baton_waiter_open(r->eps[node], &m->waiter);
+        if (!rc)
+            rc = baton_table_lock(r->tables[node], 0, &m->lock);
         if (rc)
             return rc;
-        r->waiters[t]->doorway = doorway;
-        r->waiters[t]->doorway_arg = r;
-        r->buffers[t] = baton_ep_alloc(ep, 64, 64);
-        if (!r->buffers[t])
+        m->run = r;
+        m->number = t;
+        m->local = t < r->config->local;
+        m->waiter->doorway = doorway;
+        m->waiter->doorway_arg = r;
+        m->buffer = baton_ep_alloc(r->eps[node], 64, 64);
+        if (!m->buffer)
             return -ENOMEM;
+        r->line = m->lock.line;
     }
     return 0;
 }
@@ -357,20 +375,16 @@ static int explore(struct run *r)
     struct baton_team teams[SIM_THREADS_MAX];
     struct sim_range ranges[2 * SIM_THREADS_MAX];
     uint8_t classes[SIM_THREADS_MAX];
-    unsigned n = 0, ranges_n = 0;
-    if (c->local)
-        teams[n++] = (struct baton_team){0, c->local, body, &r->members[0]};
-    for (unsigned t = c->local; t < threads_of(c); t++)
-        teams[n++] = (struct baton_team){node_of(c, t), 1, body, &r->members[t]};
+    struct sim_explore *x = r->x;
+    unsigned ranges_n = 0;
     for (unsigned t = 0; t < threads_of(c); t++) {
-        baton_gptr buffer =
-            baton_addr(baton_cluster_node(r->cluster, node_of(c, t)), r->buffers[t]);
-        classes[t] = t >= c->local;
-        ranges[ranges_n++] =
-            (struct sim_range){t, r->waiters[t]->self, sizeof(struct baton_waiter)};
+        struct member *m = &r->members[t];
+        baton_gptr buffer = baton_addr(baton_cluster_node(r->cluster, node_of(c, t)), m->buffer);
+        teams[t] = (struct baton_team){node_of(c, t), 1, body, m};
+        classes[t] = !m->local;
+        ranges[ranges_n++] = (struct sim_range){t, m->waiter->self, sizeof(struct baton_waiter)};
         ranges[ranges_n++] = (struct sim_range){t, buffer, 64};
     }
-    struct sim_explore *x = r->x;
     x->tell = tell;
     x->ghost = &r->ghost;
     x->ghost_bytes = sizeof(r->ghost);
@@ -384,7 +398,7 @@ static int explore(struct run *r)
     x->ranges_n = ranges_n;
     int rc = sim_explore_attach(r->cluster, x);
     if (!rc)
-        rc = baton_run(r->cluster, teams, n);
+        rc = baton_run(r->cluster, teams, threads_of(c));
     x->classes = NULL;
     x->ranges = NULL;
     return rc == -EPROTO && x->verdict == SIM_VIOLATED ? 0 : rc;
@@ -400,8 +414,6 @@ int check_lock_run(const struct check_lock *config, struct sim_explore *x)
     run.nodes = 1 + config->remote + other;
     run.data_node = other ? run.nodes - 1 : 0;
     run.fcfs = config->kind->caps & BATON_LOCK_FCFS && !config->no_fcfs;
-    for (unsigned t = 0; t < SIM_THREADS_MAX; t++)
-        run.members[t] = (struct member){&run, t};
     struct baton_cluster_opts opts = BATON_CLUSTER_OPTS;
     opts.fabric = "sim";
     opts.options = "driver=exhaustive";

@@ -478,6 +478,7 @@ static int search(struct explore *x)
         x->stacks_n = 0;
         ask->checked = 0;
         seen_free(&d.seen);
+        names_clear(x);
         d.depth = 0;
         if (!seen_make(&d.seen, SEEN_SMALLEST))
             x->no_memory = true;
@@ -565,6 +566,7 @@ static int start(struct explore *x)
         for (unsigned p = 0; p < PERMUTATIONS_MAX; p++)
             x->extra[t].digest[p] = 1;
         x->extra[t].armed = 0;
+        x->extra[t].fresh = x->extra[t].relaxes = false;
         sim_resume(s, s->threads[t]);
         if (!s->threads[t]->ep)
             return s->threads[t]->rc ? s->threads[t]->rc : -ENOMEM;
@@ -620,6 +622,7 @@ int explore_run(struct sim *s)
     ask->text[0] = 0;
     ask->passes = ask->states = ask->transitions = ask->runs = ask->terminals = ask->depth = 0;
     ask->checked = 0;
+    ask->digests |= ask->self_check;
     int rc = prepare(x);
     if (!rc)
         rc = start(x);
@@ -636,6 +639,7 @@ int explore_run(struct sim *s)
     for (size_t i = 0; i < s->threads_n; i++)
         s->threads[i]->rc = 0;
     x->threads = 0;
+    names_clear(x);
     free(x->start.bytes);
     x->start = (struct image){0};
     free(x->node_to);

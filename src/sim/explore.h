@@ -12,7 +12,8 @@
  *
  * A STATE is simulated memory, store buffers, queue pairs, the ghost, and per thread a digest of all that the
  * contract has told it: a body is a deterministic function of that, so two states with equal digests have
- * equal local variables. Stacks are never looked at; they are only copied away and put back (explore_image.c).
+ * equal local variables. Digests that are seen to lead to the same place get the same name, which makes them
+ * forget what the body has forgotten (explore_local.c). Going back means copying back (explore_image.c).
  * States are told apart by 64-bit hashes: among n states a pair that is confused has probability n^2 / 2^65.
  *
  * WHAT BRANCHES AND WHAT DOES NOT. A step is visible if its order against steps of others can matter:
@@ -100,8 +101,8 @@ struct sim_explore {
     int context_bound; /* most preemptions of a thread that could go on; negative: no bound */
     bool shortest;     /* breadth first: a violation comes with fewest steps */
     bool naive;        /* nothing is taken at once */
-    bool
-        self_check; /* equal digests must mean equal stacks; forgets nothing and uses no symmetry */
+    bool digests;      /* what a thread knows is identified by what it was told */
+    bool self_check;   /* equal digests must mean equal stacks; forgets nothing, no symmetry */
 
     /*
      * The ghost: what observers of the program keep. It is part of the state. The bodies change it by hand, at

@@ -112,8 +112,8 @@ static void thread_part(struct explore *x, struct image *m, struct sim_thread *t
     struct thread_extra *extra = &x->extra[t->number];
     part(m, &extra->armed, 1);
     part(m, extra->digest, x->permutations * sizeof(*extra->digest));
-    part(m, &extra->turn_knows, sizeof(extra->turn_knows));
-    part(m, extra->turn_digest, x->permutations * sizeof(*extra->turn_digest));
+    part(m, extra->hash, x->permutations * sizeof(*extra->hash));
+    part(m, &extra->fresh, 1);
     if (!baton_coro_stack(t->coro, &from, &top)) {
         part(m, &from, sizeof(from));
         part(m, from, (size_t)(top - from));

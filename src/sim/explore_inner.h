@@ -4,6 +4,7 @@
  *
  * explore.c         the search
  * explore_step.c    which steps there are, which are taken at once, taking them
+ * explore_local.c   what a thread knows
  * explore_words.c   words: who uses them, what they contribute to the hash; permutations
  * explore_image.c   keeping a state and going back to it
  * explore_tell.c    steps in words
@@ -14,7 +15,7 @@
 #include "sim/explore.h"
 #include "sim/sim.h"
 
-#define PERMUTATIONS_MAX 24u
+#define PERMUTATIONS_MAX 36u
 #define STEPS_MAX 96u /* that are possible in one state */
 
 enum word_use {
@@ -35,16 +36,26 @@ struct word {
     uint8_t lands;                   /* mask of threads */
     bool relied;                     /* a step was taken at once because of what is known of it */
     bool kept;                       /* it lies in memory that is kept as a whole */
+    uint8_t local;                   /* mask of threads whose own memory it lies in */
     uint64_t name[PERMUTATIONS_MAX]; /* its address under each permutation */
 };
 
 /* What the driver keeps for a thread beside struct sim_thread. */
 struct thread_extra {
     uint8_t armed; /* events that wait for its next visible step */
+    bool fresh;    /* `hash` is what explore_hash would compute */
+    bool
+        relaxes; /* it has been seen to use baton_relax: what its turns read belongs to the state */
     uint64_t digest[PERMUTATIONS_MAX];
-    /* Where its last polling turn ended: all that it knew, and the digest that stands for that. */
-    uint64_t turn_knows;
-    uint64_t turn_digest[PERMUTATIONS_MAX];
+    uint64_t hash[PERMUTATIONS_MAX];
+};
+
+/* Names of digests; see explore_local.c. */
+struct names {
+    struct name_slot *by_digest, *by_place;
+    size_t digest_mask, place_mask, digests_n, places_n;
+    uint64_t *digests; /* [name * permutations + permutation], as the first of the class has them */
+    size_t count, room;
 };
 
 struct region {
@@ -83,6 +94,9 @@ struct explore {
     unsigned ranges_n;
 
     struct thread_extra extra[SIM_THREADS_MAX];
+    struct names names;
+    /* By thread: the first of its class; which permutation of that one equals permutation p of this one. */
+    uint8_t first_of[SIM_THREADS_MAX], as_first[SIM_THREADS_MAX][PERMUTATIONS_MAX];
     uint16_t ids[BATON_IDS]; /* work ids that were used so far */
     unsigned ids_n;
     uint8_t ids_known[BATON_IDS];
@@ -147,6 +161,16 @@ void words_rename(struct explore *x); /* when permutations have been found */
 int permutations_find(struct explore *x);
 uint64_t explore_hash(struct explore *x);
 
+/* ---- explore_local.c */
+
+uint8_t own_memory(struct explore *x,
+                   const uint64_t *at); /* mask of threads whose own memory it is in */
+void name_thread_state(struct explore *x, struct sim_thread *t);
+void names_clear(struct explore *x);
+uint64_t ep_knows(struct explore *x, const struct baton_epx *ep, unsigned p);
+void stack_clean(struct sim_thread *t);
+void stack_check(struct explore *x, struct sim_thread *t);
+
 /* ---- explore_image.c */
 
 int regions_find(struct explore *x);
@@ -159,6 +183,7 @@ void steps_settle(struct explore *x); /* takes all that is taken at once */
 unsigned steps_list(struct explore *x, struct sim_step *out);
 void step_take(struct explore *x, const struct sim_step *step);
 bool explore_done(const struct explore *x); /* all threads have ended and nothing is on its way */
+void explore_give_up(struct explore *x, const char *text);
 void explore_violated(struct explore *x, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

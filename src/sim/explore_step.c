@@ -21,7 +21,7 @@ void explore_violated(struct explore *x, const char *format, ...)
     va_end(args);
 }
 
-static void give_up(struct explore *x, const char *text)
+void explore_give_up(struct explore *x, const char *text)
 {
     if (!x->too_many)
         snprintf(x->ask->text, sizeof(x->ask->text), "%s", text);
@@ -72,6 +72,7 @@ static void thread_saw(struct sim *s, struct sim_thread *t, uint64_t value)
         return;
     }
     uint64_t *digest = x->extra[t->number].digest;
+    x->extra[t->number].fresh = false;
     for (unsigned p = 0; p < x->permutations; p++)
         digest[p] = hash2(digest[p], word_map(x, p, value));
 }
@@ -139,7 +140,7 @@ static void posted(struct sim *s, struct sim_qp *q, unsigned at)
         const uint64_t *local = (const uint64_t *)(uintptr_t)e->local;
         bool put = e->kind == BATON_NIC_PUT;
         if (q->parts[i].extra)
-            give_up(x, "a transfer of more than 128 bytes can not be explored");
+            explore_give_up(x, "a transfer of more than 128 bytes can not be explored");
         if (!put && !is_gfence(&q->parts[i]))
             word_use(x, remote, USE_REMOTE_READ, thread);
         if (e->kind != BATON_NIC_GET)
@@ -161,7 +162,7 @@ static unsigned choose(struct sim *s, unsigned n)
     if (n < 2 || !x->threads)
         return 0;
     if (c->n == SIM_CHOICES_MAX) {
-        give_up(x, "too many operations change places in one step");
+        explore_give_up(x, "too many operations change places in one step");
         return 0;
     }
     /* From now on every state is kept before a step: only then can the other choices be taken. */
@@ -181,146 +182,23 @@ static unsigned choose(struct sim *s, unsigned n)
 
 /* ---- Threads */
 
-/* What an endpoint knows of its work and still can make a difference, relative to where it stands. */
-static uint64_t ep_knows(struct explore *x, const struct baton_epx *ep, unsigned p)
-{
-    uint64_t sum = 0;
-    for (unsigned n = 0; n < ep->nodes; n++) {
-        const struct baton_epx_peer *peer = &ep->peers[n];
-        const struct baton_ep_peer *known = &ep->pub.peers[n];
-        bool owes = known->written > known->settled;
-        uint64_t h =
-            hash2(owes ? peer->seq - known->written : 0, owes ? peer->seq - known->settled : 0);
-        h = hash2(h, peer->fence > known->settled ? peer->seq - peer->fence : UINT64_MAX);
-        h = hash2(h, (uint64_t)known->fetches << 16 | (uint64_t)peer->flags << 8 |
-                         (peer->broken != 0) << 1 | (peer->rc != 0));
-        sum += hash2(h, x->node_to[p * x->nodes + n]);
-    }
-    for (unsigned i = 0; i < x->ids_n; i++) {
-        const struct baton_epx_id *id = &ep->ids[x->ids[i]];
-        if (!id->pending && !id->open && !id->fetches && !id->rc)
-            continue;
-        const struct baton_epx_peer *peer = &ep->peers[id->node];
-        uint64_t h = hash2((uint64_t)id->pending << 32 | id->open,
-                           (uint64_t)id->fetches << 32 | (uint64_t)id->mixed << 1 | (id->rc != 0));
-        h = hash2(h, hash2(x->node_to[p * x->nodes + id->node],
-                           id->proof > ep->pub.peers[id->node].settled ? peer->seq - id->proof
-                                                                       : UINT64_MAX));
-        sum += hash2(h, x->ids[i]);
-    }
-    /* Posted and not rung. */
-    for (unsigned i = 0; i < ep->chain_n; i++) {
-        const struct baton_op *op = &ep->chain[i];
-        uint64_t h = hash2(word_map(x, p, op->remote),
-                           (uint64_t)op->id << 16 | (uint64_t)op->flags << 8 | op->kind);
-        sum = hash2(hash2(sum, h), word_map(x, p, op->value));
-    }
-    return hash2(sum, ep->chain_n);
-}
-
-static uint64_t stack_hash(const struct sim_thread *t)
-{
-    char *from, *top;
-    if (baton_coro_stack(t->coro, &from, &top))
-        return 0;
-    uint64_t h = (uint64_t)(top - from);
-    for (const char *c = from; c < top; c += 8) {
-        uint64_t word;
-        memcpy(&word, c, 8);
-        h = hash2(h, word);
-    }
-    return h;
-}
-
-static void stack_check(struct explore *x, struct sim_thread *t)
-{
-    if (t->state == SIM_ENDED)
-        return;
-    uint64_t stack = stack_hash(t) | 1, key = hash2(x->extra[t->number].digest[0], t->number);
-    x->ask->checked++;
-    for (size_t i = key & x->stacks_mask;; i = (i + 1) & x->stacks_mask) {
-        uint64_t *pair = &x->stacks[2 * i];
-        if (!pair[1]) {
-            if (x->stacks_n++ > x->stacks_mask / 2) {
-                give_up(x, "the self-check's table is full");
-                return;
-            }
-            pair[0] = key;
-            pair[1] = stack;
-            return;
-        }
-        if (pair[0] != key)
-            continue;
-        if (pair[1] != stack)
-            explore_violated(x,
-                             "self-check: thread %u has been told the same and its stack is "
-                             "another: it knows something that the contract did not tell it",
-                             t->number);
-        return;
-    }
-}
-
-/* What only this thread looks at of the memory that it may write by hand. */
-static uint64_t memory_knows(struct explore *x, const struct sim_thread *t)
-{
-    uint64_t h = 0;
-    for (unsigned i = 0; i < x->ranges_n; i++) {
-        const struct sim_range *r = &x->ranges[i];
-        void *at;
-        if (r->thread != t->number ||
-            baton_ptr(x->s->cluster->local[t->team->node], r->base, r->bytes, &at))
-            continue;
-        for (uint64_t *word = at; word < (uint64_t *)at + r->bytes / 8; word++) {
-            const struct word *w = word_find(x, word);
-            if (!w || !(w->uses & ~(USE_LAND | USE_SOURCE)))
-                h = hash2(h, *word);
-        }
-    }
-    return h;
-}
-
-/*
- * A polling turn that ends as the one before it has changed nothing, so the digest that stood for what the
- * thread knew then stands for it now, whatever the turn has read. That nothing has changed is seen, not
- * believed: its stack, its memory and what its endpoint knows are what they were, byte by byte.
- */
-static void turn_ends(struct explore *x, struct sim_thread *t)
-{
-    struct thread_extra *extra = &x->extra[t->number];
-    uint64_t knows = hash2(stack_hash(t), memory_knows(x, t));
-    knows = hash2(knows, ep_knows(x, baton_epx(t->ep), 0));
-    if (knows == extra->turn_knows) {
-        memcpy(extra->digest, extra->turn_digest, sizeof(extra->digest));
-        return;
-    }
-    extra->turn_knows = knows;
-    memcpy(extra->turn_digest, extra->digest, sizeof(extra->digest));
-}
-
-static void stack_clean(struct sim_thread *t)
-{
-    /* What is left of earlier calls must not look like a difference. */
-    char *from, *top;
-    if (!baton_coro_stack(t->coro, &from, &top)) {
-        size_t below = SIM_STACK_BYTES - (size_t)(top - from);
-        size_t clean = below < 2048 ? below : 2048;
-        memset(from - clean, 0, clean);
-    }
-}
-
 static void resume(struct explore *x, struct sim_thread *t)
 {
     stack_clean(t);
     sim_resume(x->s, t);
-    if (t->state == SIM_RELAX && !x->ask->naive)
-        turn_ends(x, t);
+    x->extra[t->number].fresh = false;
+    if (t->state == SIM_RELAX && !x->extra[t->number].relaxes) {
+        /* Until now what its turns read made no difference, and was not part of the state. */
+        x->extra[t->number].relaxes = true;
+        x->stale = true;
+    }
     if (x->ask->self_check)
         stack_check(x, t);
     if (t->state == SIM_CONDS)
         for (unsigned i = 0; i < t->conds_n; i++)
             word_use(x, t->conds[i].word, USE_LOAD, t->number);
     if (t->reads_n > SIM_READS_MAX && t->state == SIM_RELAX)
-        give_up(x, "a turn of a polling loop reads more words than can be remembered");
+        explore_give_up(x, "a turn of a polling loop reads more words than can be remembered");
     if (t->state == SIM_ENDED && t->rc)
         explore_violated(x, "thread %u has failed: %s", t->number, baton_strerror(t->rc));
 }
@@ -340,6 +218,7 @@ static void fire(struct explore *x, unsigned thread, unsigned events, bool quiet
 
 static void flush(struct explore *x, struct sim_thread *t)
 {
+    x->extra[t->number].fresh = false;
     sim_flush(x->s, t);
 }
 
@@ -459,6 +338,7 @@ static void nic_take(struct explore *x, struct sim_qp *q, unsigned at, enum bato
         q->values[at].to_local = 0;
         x->constant = true;
     }
+    x->extra[thread].fresh = false;
     sim_nic_apply(x->s, q, at, step);
     x->constant = false;
     if (x->s->reports_n)
@@ -530,7 +410,7 @@ static bool can_preempt(struct explore *x, struct sim_thread *t)
 static void list_add(struct explore *x, struct sim_step *out, unsigned *n, struct sim_step step)
 {
     if (*n == STEPS_MAX)
-        give_up(x, "too many steps are possible in one state");
+        explore_give_up(x, "too many steps are possible in one state");
     else
         out[(*n)++] = step;
 }

@@ -62,8 +62,10 @@ static void rename_word(struct explore *x, struct word *w)
 
 void words_rename(struct explore *x)
 {
-    for (unsigned i = 0; i < x->words_n; i++)
+    for (unsigned i = 0; i < x->words_n; i++) {
         rename_word(x, &x->words[i]);
+        x->words[i].local = own_memory(x, x->words[i].at);
+    }
 }
 
 /* ---- The table of words */
@@ -212,8 +214,8 @@ void word_write(struct sim *s, uint64_t *at, uint64_t value)
     struct word *w = word_of(x, at);
     if (!w || w->value == value)
         return;
-    /* What only its owner looks at is a function of what the owner has been told. */
-    if (!word_quiet(x, w, USE_LAND))
+    /* What only its owner looks at belongs to what the owner knows. */
+    if (!(word_quiet(x, w, USE_LAND) && (x->ask->digests || w->lands & w->local)))
         for (unsigned p = 0; p < x->permutations; p++)
             x->memory_hash[p] ^= contribution(x, w, p, w->value) ^ contribution(x, w, p, value);
     w->value = value;
@@ -270,21 +272,56 @@ static void add_permutation(struct explore *x, const uint8_t *to)
                 (uint16_t)x->s->threads[to[t]]->team->node;
 }
 
+static unsigned find_permutation(const struct explore *x, const uint8_t *to)
+{
+    unsigned p = 0;
+    while (memcmp(x->to[p], to, SIM_THREADS_MAX) != 0)
+        p++;
+    return p;
+}
+
+/* A thread in the place of the first of its class: both change places, then the permutation. */
+static void find_firsts(struct explore *x)
+{
+    for (unsigned t = 0; t < x->threads; t++) {
+        unsigned first = t;
+        for (unsigned u = t; x->permutations > 1 && u-- > 0;)
+            if (x->ask->classes[u] == x->ask->classes[t])
+                first = u;
+        x->first_of[t] = (uint8_t)first;
+        for (unsigned p = 0; p < x->permutations; p++) {
+            uint8_t to[SIM_THREADS_MAX];
+            memcpy(to, x->to[p], SIM_THREADS_MAX);
+            to[first] = x->to[p][t];
+            to[t] = x->to[p][first];
+            x->as_first[t][p] = (uint8_t)find_permutation(x, to);
+        }
+    }
+}
+
 int permutations_find(struct explore *x)
 {
-    uint8_t to[SIM_THREADS_MAX];
+    uint8_t to[SIM_THREADS_MAX], identity[SIM_THREADS_MAX];
     for (unsigned t = 0; t < SIM_THREADS_MAX; t++)
-        to[t] = (uint8_t)t;
+        identity[t] = to[t] = (uint8_t)t;
     x->node_to = calloc(PERMUTATIONS_MAX * x->nodes, sizeof(*x->node_to));
     if (!x->node_to)
         return -ENOMEM;
     x->permutations = 0;
     add_permutation(x, to);
-    if (!x->ask->classes || !x->ask->ghost_hash || x->ask->self_check || x->ask->naive)
-        return 0;
-    while (x->permutations < PERMUTATIONS_MAX && next_permutation(to, x->threads))
-        if (keeps_classes(x, to))
-            add_permutation(x, to);
+    bool wanted = x->ask->classes && x->ask->ghost_hash && !x->ask->self_check && !x->ask->naive;
+    while (wanted && next_permutation(to, x->threads)) {
+        if (!keeps_classes(x, to))
+            continue;
+        if (x->permutations == PERMUTATIONS_MAX) {
+            /* Some of them are no group: rather none. */
+            x->permutations = 0;
+            add_permutation(x, identity);
+            break;
+        }
+        add_permutation(x, to);
+    }
+    find_firsts(x);
     return 0;
 }
 
@@ -328,19 +365,37 @@ static uint64_t hash_qp(struct explore *x, unsigned p, const struct sim_qp *q)
     return h;
 }
 
-static uint64_t hash_thread(struct explore *x, unsigned p, unsigned t)
+/* Whoever polls is woken by changes of what his turn has read. What never changes wakes nobody. */
+static uint64_t hash_reads(struct explore *x, unsigned p, const struct sim_thread *t)
 {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < t->reads_n && i < SIM_READS_MAX; i++) {
+        struct word *w = word_of(x, t->reads[i].word);
+        if (w && !word_quiet(x, w, USE_REMOTE_READ))
+            sum += hash2(w->name[p], word_map(x, p, t->reads[i].value));
+    }
+    return sum;
+}
+
+static void hash_thread(struct explore *x, unsigned t)
+{
+    struct thread_extra *extra = &x->extra[t];
     struct sim_thread *thread = x->s->threads[t];
     struct sim_ep *e = explore_ep(thread);
-    uint64_t h = hash2(x->extra[t].digest[p],
-                       (uint64_t)x->extra[t].armed << 8 | (thread->state == SIM_ENDED));
-    for (unsigned i = 0; i < thread->buffer_n; i++)
-        h = hash2(h, hash_buffered(x, p, explore_buffered(thread, i)));
-    uint64_t sum = 0;
-    for (unsigned n = 0; e && n < x->nodes; n++)
-        if (e->qps[n] && e->qps[n]->nic.n)
-            sum += hash2(x->node_to[p * x->nodes + n], hash_qp(x, p, e->qps[n]));
-    return hash2(hash2(h, sum), x->to[p][t]);
+    if (!x->ask->digests)
+        name_thread_state(x, thread);
+    for (unsigned p = 0; p < x->permutations; p++) {
+        uint64_t sum = 0, h = hash2(extra->digest[p], thread->state == SIM_ENDED);
+        for (unsigned i = 0; i < thread->buffer_n; i++)
+            h = hash2(h, hash_buffered(x, p, explore_buffered(thread, i)));
+        for (unsigned n = 0; e && n < x->nodes; n++)
+            if (e->qps[n] && e->qps[n]->nic.n)
+                sum += hash2(x->node_to[p * x->nodes + n], hash_qp(x, p, e->qps[n]));
+        if (extra->relaxes && !x->ask->digests)
+            sum += hash_reads(x, p, thread);
+        extra->hash[p] = hash2(hash2(h, sum), x->to[p][t]);
+    }
+    extra->fresh = true;
 }
 
 static uint64_t hash_bytes(const void *memory, size_t bytes)
@@ -356,10 +411,13 @@ uint64_t explore_hash(struct explore *x)
 {
     const struct sim_explore *ask = x->ask;
     uint64_t least = UINT64_MAX;
+    for (unsigned t = 0; t < x->threads; t++)
+        if (!x->extra[t].fresh)
+            hash_thread(x, t);
     for (unsigned p = 0; p < x->permutations; p++) {
         uint64_t h = 0;
         for (unsigned t = 0; t < x->threads; t++)
-            h += hash_thread(x, p, t);
+            h += hash2(x->extra[t].hash[p], x->extra[t].armed);
         h = hash2(h, x->memory_hash[p]);
         if (ask->ghost_hash)
             h = hash2(h, ask->ghost_hash(ask->arg, x->to[p]));

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a thread knows, and that it has forgotten.
+ *
+ * A digest is a hash of all that the contract has told a thread. It says where the body is, because a body is
+ * a function of that; but it remembers what the body has forgotten, so that two histories that lead to the
+ * same place stay two states: every turn of a polling loop is a new one.
+ *
+ * So a digest has a name, and digests get the same name when they are seen to lead to the same place: when all
+ * that the body goes on from, its stack, the memory that it writes by hand and what its endpoint still owes, is
+ * the same byte by byte. From there on the digest is that of the name. Dead places of a stack that differ only
+ * keep names apart that could be one. Names are shared by the threads of a class: a digest of one is looked
+ * up as the digest that the first of the class would have, had it been in its place.
+ *
+ * The self-check does without names, and looks whether two histories with the same digest ever leave different
+ * stacks: then the body knows something that the contract did not tell it, and neither going back nor following
+ * a schedule would be right.
+ */
+#include "sim/explore_inner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* ---- Memory that threads write by hand */
+
+uint8_t own_memory(struct explore *x, const uint64_t *at)
+{
+    uint8_t mask = 0;
+    for (unsigned t = 0; t < x->threads; t++) {
+        struct baton_node *node = x->s->cluster->local[x->s->threads[t]->team->node];
+        baton_gptr address = baton_addr(node, at);
+        if (!address)
+            continue;
+        if (!x->ask->ranges_n &&
+            (size_t)((const char *)at - node->segments[0].memory) < baton_arena_extent(node))
+            mask |= (uint8_t)(1u << t);
+        for (unsigned i = 0; i < x->ranges_n; i++)
+            if (x->ranges[i].thread == t && address - x->ranges[i].base < x->ranges[i].bytes)
+                mask |= (uint8_t)(1u << t);
+    }
+    return mask;
+}
+
+/* What others may look at is part of memory, not of what the thread knows. */
+static uint64_t hash_memory(struct explore *x, const uint64_t *from, size_t bytes, uint64_t h)
+{
+    for (const uint64_t *word = from; word < from + bytes / 8; word++) {
+        const struct word *w = word_find(x, word);
+        if (!w || !(w->uses & ~(USE_LAND | USE_SOURCE)))
+            h = hash2(h, *word);
+    }
+    return h;
+}
+
+static uint64_t hash_own_memory(struct explore *x, const struct sim_thread *t)
+{
+    struct baton_node *node = x->s->cluster->local[t->team->node];
+    uint64_t h = 0;
+    if (!x->ask->ranges_n)
+        return hash_memory(x, (uint64_t *)node->segments[0].memory, baton_arena_extent(node), h);
+    for (unsigned i = 0; i < x->ranges_n; i++) {
+        const struct sim_range *r = &x->ranges[i];
+        void *at;
+        if (r->thread == t->number && !baton_ptr(node, r->base, r->bytes, &at))
+            h = hash_memory(x, at, r->bytes, h);
+    }
+    return h;
+}
+
+/* ---- The endpoint */
+
+/* What it knows of its work and still can make a difference, whatever its numbers have grown to. */
+uint64_t ep_knows(struct explore *x, const struct baton_epx *ep, unsigned p)
+{
+    uint64_t sum = 0;
+    for (unsigned n = 0; n < ep->nodes; n++) {
+        const struct baton_epx_peer *peer = &ep->peers[n];
+        const struct baton_ep_peer *known = &ep->pub.peers[n];
+        bool owes = known->written > known->settled;
+        uint64_t h = (uint64_t)known->fetches << 16 | (uint64_t)peer->flags << 8 |
+                     (owes && peer->fence >= known->written) << 3 | owes << 2 |
+                     (peer->broken != 0) << 1 | (peer->rc != 0);
+        if (h)
+            sum += hash2(h, x->node_to[p * x->nodes + n]);
+    }
+    for (unsigned i = 0; i < x->ids_n; i++) {
+        const struct baton_epx_id *id = &ep->ids[x->ids[i]];
+        if (!id->pending && !id->open && !id->fetches && !id->rc)
+            continue;
+        const struct baton_epx_peer *peer = &ep->peers[id->node];
+        const struct baton_ep_peer *known = &ep->pub.peers[id->node];
+        uint64_t proof = id->pending ? peer->seq - id->proof : 0;
+        uint64_t h = hash2((uint64_t)id->pending << 32 | id->open,
+                           (uint64_t)id->fetches << 32 | (uint64_t)id->mixed << 2 |
+                               (id->proof >= known->written) << 1 | (id->rc != 0));
+        sum +=
+            hash2(hash2(h, proof), (uint64_t)x->ids[i] << 32 | x->node_to[p * x->nodes + id->node]);
+    }
+    /* Posted and not rung. */
+    for (unsigned i = 0; i < ep->chain_n; i++) {
+        const struct baton_op *op = &ep->chain[i];
+        uint64_t h = hash2(word_map(x, p, op->remote),
+                           (uint64_t)op->id << 16 | (uint64_t)op->flags << 8 | op->kind);
+        h = hash2(h, word_map(x, p, op->value));
+        h = hash2(h, word_map(x, p, op->expected));
+        sum = hash2(hash2(sum, h), (uintptr_t)op->local);
+    }
+    return sum;
+}
+
+/* ---- Stacks */
+
+void stack_clean(struct sim_thread *t)
+{
+    /* What is left of earlier calls must not look like a difference. */
+    char *from, *top;
+    if (!baton_coro_stack(t->coro, &from, &top)) {
+        size_t below = SIM_STACK_BYTES - (size_t)(top - from);
+        size_t clean = below < 2048 ? below : 2048;
+        memset(from - clean, 0, clean);
+    }
+}
+
+static uint64_t stack_hash(const struct sim_thread *t)
+{
+    char *from, *top;
+    if (baton_coro_stack(t->coro, &from, &top))
+        return 0;
+    uint64_t h = (uint64_t)(top - from);
+    for (const uint64_t *word = (uint64_t *)from; word < (uint64_t *)top; word++)
+        h = hash2(h, *word);
+    return h;
+}
+
+void stack_check(struct explore *x, struct sim_thread *t)
+{
+    if (t->state == SIM_ENDED)
+        return;
+    uint64_t stack = stack_hash(t) | 1, key = hash2(x->extra[t->number].digest[0], t->number);
+    x->ask->checked++;
+    for (size_t i = key & x->stacks_mask;; i = (i + 1) & x->stacks_mask) {
+        uint64_t *pair = &x->stacks[2 * i];
+        if (!pair[1]) {
+            if (x->stacks_n++ > x->stacks_mask / 2) {
+                explore_give_up(x, "the self-check's table is full");
+                return;
+            }
+            pair[0] = key;
+            pair[1] = stack;
+            return;
+        }
+        if (pair[0] != key)
+            continue;
+        if (pair[1] != stack)
+            explore_violated(x,
+                             "self-check: thread %u has been told the same and its stack is "
+                             "another: it knows something that the contract did not tell it",
+                             t->number);
+        return;
+    }
+}
+
+/* ---- Names */
+
+struct name_slot {
+    uint64_t key;
+    uint32_t name; /* plus one; 0: free */
+};
+
+static bool slots_grow(struct name_slot **slots, size_t *mask)
+{
+    size_t larger = *slots ? 2 * (*mask + 1) : 4096;
+    struct name_slot *more = calloc(larger, sizeof(*more));
+    if (!more)
+        return false;
+    for (size_t i = 0; *slots && i <= *mask; i++)
+        if ((*slots)[i].name) {
+            size_t at = (*slots)[i].key & (larger - 1);
+            while (more[at].name)
+                at = (at + 1) & (larger - 1);
+            more[at] = (*slots)[i];
+        }
+    free(*slots);
+    *slots = more;
+    *mask = larger - 1;
+    return true;
+}
+
+static struct name_slot *slot_find(struct name_slot *slots, size_t mask, uint64_t key)
+{
+    size_t at = key & mask;
+    while (slots[at].name && slots[at].key != key)
+        at = (at + 1) & mask;
+    return &slots[at];
+}
+
+void names_clear(struct explore *x)
+{
+    struct names *n = &x->names;
+    free(n->by_digest);
+    free(n->by_place);
+    free(n->digests);
+    *n = (struct names){0};
+}
+
+static bool names_room(struct explore *x)
+{
+    struct names *n = &x->names;
+    if (n->count == n->room) {
+        size_t room = n->room ? 2 * n->room : 1024;
+        uint64_t *more = realloc(n->digests, room * x->permutations * sizeof(*more));
+        if (!more)
+            return false;
+        n->digests = more;
+        n->room = room;
+    }
+    return (n->digests_n <= n->digest_mask / 2 && n->by_digest) ||
+           slots_grow(&n->by_digest, &n->digest_mask);
+}
+
+static bool places_room(struct names *n)
+{
+    return (n->places_n <= n->place_mask / 2 && n->by_place) ||
+           slots_grow(&n->by_place, &n->place_mask);
+}
+
+/* Where the body is: all that it goes on from. */
+static uint64_t place_of(struct explore *x, const struct sim_thread *t)
+{
+    if (t->state == SIM_ENDED)
+        return t->number + 1;
+    uint64_t h = hash2(stack_hash(t), hash_own_memory(x, t));
+    return hash2(hash2(h, ep_knows(x, baton_epx(t->ep), 0)), t->number);
+}
+
+void name_thread_state(struct explore *x, struct sim_thread *t)
+{
+    struct names *n = &x->names;
+    uint64_t *digest = x->extra[t->number].digest;
+    const uint8_t *as_first = x->as_first[t->number];
+    if (!names_room(x) || !places_room(n)) {
+        x->no_memory = true;
+        return;
+    }
+    /* Permutation as_first[p] of the first of the class is permutation p of this one. */
+    uint64_t key = 0;
+    for (unsigned p = 0; p < x->permutations; p++)
+        if (as_first[p] == 0)
+            key = digest[p];
+    key = hash2(key, x->first_of[t->number]);
+    struct name_slot *d = slot_find(n->by_digest, n->digest_mask, key);
+    uint64_t place = place_of(x, t);
+    struct name_slot *at = slot_find(n->by_place, n->place_mask, place);
+    uint32_t name =
+        d->name && at->name ? (d->name < at->name ? d->name : at->name) : d->name | at->name;
+    if (!name) {
+        for (unsigned p = 0; p < x->permutations; p++)
+            n->digests[n->count * x->permutations + as_first[p]] = digest[p];
+        name = (uint32_t)++n->count;
+    }
+    n->digests_n += !d->name;
+    n->places_n += !at->name;
+    *d = (struct name_slot){key, name};
+    *at = (struct name_slot){place, name};
+    for (unsigned p = 0; p < x->permutations; p++)
+        digest[p] = n->digests[(name - 1) * x->permutations + as_first[p]];
+}
