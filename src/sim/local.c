@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 struct baton_local_name {
     struct baton_local_name *next;
@@ -15,8 +16,34 @@ struct baton_local_name {
 struct baton_local_grave {
     struct baton_local_grave *next;
     char *memory;
+    size_t mapped; /* bytes, if the memory was mapped; else it was allocated */
     uint8_t *notes;
 };
+
+/* Large memory is mapped: a thousand nodes have a thousand arenas, most of whose pages nobody touches. */
+#define MAP_FROM ((size_t)256 << 10)
+
+static char *memory_make(size_t bytes, size_t *mapped)
+{
+    *mapped = bytes >= MAP_FROM ? bytes : 0;
+    if (*mapped) {
+        char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        return memory == MAP_FAILED ? NULL : memory;
+    }
+    char *memory = aligned_alloc(BATON_PAGE, bytes);
+    if (memory)
+        memset(memory, 0, bytes);
+    return memory;
+}
+
+static void memory_drop(char *memory, size_t mapped)
+{
+    if (mapped)
+        munmap(memory, mapped);
+    else
+        free(memory);
+}
 
 static struct baton_local *local_of(struct baton_node *node)
 {
@@ -75,7 +102,7 @@ void baton_local_fini(struct baton_local *local)
     while (local->graves) {
         struct baton_local_grave *g = local->graves;
         local->graves = g->next;
-        free(g->memory);
+        memory_drop(g->memory, g->mapped);
         free(g->notes);
         free(g);
     }
@@ -90,14 +117,14 @@ int baton_local_segment_create(struct baton_node *node, unsigned slot,
                                struct baton_segment *segment)
 {
     struct baton_local_grave *grave = calloc(1, sizeof(*grave));
-    segment->memory = aligned_alloc(BATON_PAGE, segment->bytes);
+    if (!grave)
+        return -ENOMEM;
     segment->world = grave; /* made now, so that destroying can not fail */
-    if (!grave || !segment->memory) {
+    segment->memory = memory_make(segment->bytes, &grave->mapped);
+    if (!segment->memory) {
         free(grave);
-        free(segment->memory);
         return -ENOMEM;
     }
-    memset(segment->memory, 0, segment->bytes);
     return 0;
 }
 

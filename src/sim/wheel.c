@@ -8,14 +8,12 @@
 #define SLOTS 16384u /* nanoseconds that the wheel covers */
 #define WORDS (SLOTS / 64)
 
-struct slot {
-    struct baton_event *first, *last;
-};
 
 struct baton_wheel {
     uint64_t now, order;
-    size_t near; /* events in the wheel */
-    struct slot slots[SLOTS];
+    uint64_t next; /* time of the next event, if it is known; else 0 */
+    size_t near;   /* events in the wheel */
+    struct baton_event *slots[SLOTS]; /* the last event of each; its `next` is the first */
     uint64_t used[WORDS];            /* a bit per slot that is not empty */
     uint64_t used_words[WORDS / 64]; /* a bit per word of `used` that is not 0 */
     struct baton_event **heap;
@@ -45,16 +43,16 @@ void baton_wheel_destroy(struct baton_wheel *w)
 static void wheel_add(struct baton_wheel *w, struct baton_event *e)
 {
     unsigned i = e->time % SLOTS;
-    struct slot *s = &w->slots[i];
-    e->next = NULL;
-    if (s->first) {
-        s->last->next = e;
+    struct baton_event *last = w->slots[i];
+    if (last) {
+        e->next = last->next;
+        last->next = e;
     } else {
-        s->first = e;
+        e->next = e;
         w->used[i / 64] |= UINT64_C(1) << i % 64;
         w->used_words[i / 4096] |= UINT64_C(1) << i / 64 % 64;
     }
-    s->last = e;
+    w->slots[i] = e;
     w->near++;
 }
 
@@ -118,6 +116,8 @@ struct baton_event *baton_wheel_put(struct baton_wheel *w, uint64_t time)
         return NULL;
     e->time = time < w->now ? w->now : time;
     e->order = w->order++;
+    if (e->time < w->next)
+        w->next = e->time;
     if (e->time < w->now + SLOTS) {
         wheel_add(w, e);
     } else if (!heap_add(w, e)) {
@@ -149,10 +149,14 @@ static unsigned next_slot(const struct baton_wheel *w, unsigned from)
 
 uint64_t baton_wheel_next(struct baton_wheel *w)
 {
-    if (!w->near)
-        return w->heap_n ? w->heap[0]->time : UINT64_MAX;
-    unsigned from = (unsigned)(w->now % SLOTS), slot = next_slot(w, from);
-    return w->now + (slot + SLOTS - from) % SLOTS;
+    if (w->next)
+        return w->next;
+    unsigned from = (unsigned)(w->now % SLOTS);
+    if (w->near)
+        w->next = w->now + (next_slot(w, from) + SLOTS - from) % SLOTS;
+    else
+        w->next = w->heap_n ? w->heap[0]->time : UINT64_MAX;
+    return w->next;
 }
 
 struct baton_event *baton_wheel_take(struct baton_wheel *w)
@@ -168,11 +172,12 @@ struct baton_event *baton_wheel_take(struct baton_wheel *w)
     w->now = time;
     come_near(w);
     unsigned i = (unsigned)(time % SLOTS);
-    struct slot *s = &w->slots[i];
-    struct baton_event *e = s->first;
-    s->first = e->next;
+    struct baton_event *last = w->slots[i], *e = last->next;
+    last->next = e->next;
     w->near--;
-    if (!s->first) {
+    if (e == last) {
+        w->slots[i] = NULL;
+        w->next = 0;
         w->used[i / 64] &= ~(UINT64_C(1) << i % 64);
         if (!w->used[i / 64])
             w->used_words[i / 4096] &= ~(UINT64_C(1) << i / 64 % 64);
