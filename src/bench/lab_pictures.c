@@ -322,6 +322,10 @@ static void script_head(FILE *f, const char *name, const char *title, const char
         fprintf(f, "set yrange [0:*]\n");
 }
 
+static const char *const colours[LAB_SERIES] = {"#888888", "#e69f00", "#56b4e9",
+                                                "#009e73", "#7fcc55", "#0072b2",
+                                                "#d55e00", "#cc79a7", "#000000"};
+
 static void script_lines(FILE *f, const struct lab *lab, const struct table *t)
 {
     unsigned column = 2;
@@ -331,8 +335,9 @@ static void script_lines(FILE *f, const struct lab *lab, const struct table *t)
     fprintf(f, "plot ");
     for (unsigned s = 0; s < LAB_SERIES; s++)
         if (lab_has(lab, t->suite, s)) {
-            fprintf(f, "%s'%s.csv' using 1:%u with linespoints lw 2 lc %u pt %u title '%s'",
-                    column > 2 ? ", " : "", t->name, column, s + 1, s + 1, lab_series_names[s]);
+            fprintf(f, "%s'%s.csv' using 1:%u with linespoints lw 2 lc rgb '%s' pt %u title '%s'",
+                    column > 2 ? ", " : "", t->name, column, colours[s], s + 1,
+                    lab_series_names[s]);
             column++;
         }
     fprintf(f, "\n");
@@ -347,8 +352,8 @@ static void script_distribution(FILE *f, const char *class)
     fprintf(f, "set xtics ('0' 1, '50' 2, '90' 10, '99' 100, '99.9' 1000, '99.99' 10000, '99.999' "
                "100000, '99.9999' 1000000)\nplot ");
     for (unsigned s = 0; s < LAB_SERIES; s++)
-        fprintf(f, "%s'%s.csv' using 1:%u with lines lw 2 lc %u title '%s'", s ? ", " : "", name,
-                s + 2, s + 1, lab_series_names[s]);
+        fprintf(f, "%s'%s.csv' using 1:%u with lines lw 2 lc rgb '%s' title '%s'", s ? ", " : "",
+                name, s + 2, colours[s], lab_series_names[s]);
     fprintf(f, "\n");
 }
 
@@ -374,7 +379,8 @@ static void script_order(FILE *f)
             "reset\nset terminal svg size 1100,900 font 'sans,11' background 'white'\n"
             "set datafile separator ','\nset output 'order.svg'\n"
             "set multiplot layout 3,3 title 'Order of beginning (across) and of entry (up), 1 "
-            "lock (simulated)'\nset xrange [0:%u]\nset yrange [0:%u]\nset grid\nset key top "
+            "lock (simulated)'\nset xrange [0:%u]\nset yrange [0:%u]\nset xtics 100\nset ytics "
+            "100\nset grid\nset key top "
             "left noenhanced\n",
             LAB_WINDOW, LAB_WINDOW);
     for (unsigned s = 0; s < LAB_SERIES; s++)

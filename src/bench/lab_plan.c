@@ -114,7 +114,8 @@ static const enum lab_series explained[] = {LAB_MCS, LAB_ALOCK, LAB_FARLOCK, LAB
 
 static int plan_section(struct lab *lab)
 {
-    static const unsigned lengths[] = {0, 1000, 2000, 3000, 5000, 7500, 10000, 15000, 20000, 30000};
+    static const unsigned lengths[] = {0,    1000, 2000, 2500,  3000,  4000, 5000,
+                                       5500, 6000, 7500, 10000, 20000, 30000};
     for (unsigned i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
         for (unsigned k = 0; k < EXPLAINED; k++) {
             if (lab->options->quick && lengths[i] != 2000 && lengths[i] != 20000)
@@ -147,14 +148,14 @@ static int plan_crowd(struct lab *lab)
 
 static int plan_bypass(struct lab *lab)
 {
-    static const unsigned bounds[] = {0, 1, 2, 3, 5, 8, 12, 16, 24, 32, 48, 64, 96, 127};
+    static const unsigned bounds[] = {0, 1, 2, 3, 4, 6, 8, 10, 11, 12, 16, 24, 32, 64, 127};
     uint64_t values[BATON_LOCK_PARAMS_MAX];
     const struct baton_lock_ops *merge = baton_lock_kind("merge");
     for (unsigned i = 0; i < sizeof(bounds) / sizeof(*bounds); i++) {
         char setting[32];
         snprintf(setting, sizeof(setting), "bypass=%u", bounds[i]);
         baton_lock_param_defaults(merge, values);
-        if ((lab->options->quick && i != 0 && i != 5) ||
+        if ((lab->options->quick && bounds[i] != 0 && bounds[i] != 8) ||
             baton_lock_param_set(merge, values, setting))
             continue;
         struct lab_point *p = add(lab, LAB_BYPASS, LAB_MERGE, bounds[i]);
