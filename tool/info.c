@@ -7,6 +7,8 @@
 
 #include <baton/lock.h>
 
+#include "fabric/net.h"
+
 static const struct argp_option options[] = {
     {"clusters", 'c', NULL, 0, "list the clusters of this user on this machine", 0},
     {0},
@@ -101,6 +103,11 @@ static int run(const struct cmd *self, int argc, char **argv)
 #endif
     for (const char *const *f = baton_fabrics(); *f; f++)
         show_fabric(*f);
+    printf("\nclusters of processes\n  rendezvous %s\n  mpirun, Slurm: %s\n",
+           baton_net_unavailable() ? baton_net_unavailable() : "available",
+           baton_net_unavailable() ? "need it"
+           : baton_net_has_pmix()  ? "available"
+                                   : "built without libpmix");
     printf("\nlocks\n");
     for (const struct baton_lock_ops *const *k = baton_lock_kinds(); *k; k++)
         show_kind(*k);

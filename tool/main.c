@@ -11,15 +11,12 @@
 #include "info.h"
 #include "lab.h"
 #include "litmus.h"
+#include "node.h"
+#include "secret.h"
 
 static const struct cmd *const commands[] = {
-    &bench_cmd,
-    &check_cmd,
-    &clean_cmd,
-    &info_cmd,
-    &lab_cmd,
-    &litmus_cmd,
-    NULL,
+    &bench_cmd,  &check_cmd, &clean_cmd,  &info_cmd, &lab_cmd,
+    &litmus_cmd, &node_cmd,  &secret_cmd, NULL,
 };
 
 static void list(FILE *to, const struct cmd *const *subs)

@@ -36,6 +36,7 @@ for command in $(commands); do
         continue
     }
     known "$command" | sort -u >"$work/known"
+    cat "$work/known" >>"$work/all"
     sed -n '/^\.It Fl/p' "$page" | grep -o 'Fl -[a-z][a-z-]*' | sed 's/Fl -//' | sort -u >"$work/told"
     if ! diff "$work/known" "$work/told" >"$work/diff"; then
         echo "options of baton $command (<) and of its page (>) differ:"
@@ -47,7 +48,7 @@ for command in $(commands); do
         status=1
     }
 done
-if [ "$(commands | wc -l)" -lt 3 ] || [ ! -s "$work/known" ]; then
+if [ "$(commands | wc -l)" -lt 3 ] || [ ! -s "$work/all" ]; then
     echo "the commands could not be listed"
     status=1
 fi

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `baton node`: a process that is a node of a cluster and does nothing else: it lends memory if it is
+ * asked to, tells who comes and goes, and leaves in an orderly way when it gets a signal to end.
+ */
+#include "node.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <baton/error.h>
+#include <baton/fabric.h>
+
+#define LOOK_MS 100
+
+enum {
+    OPT_FABRIC = 256,
+    OPT_RENDEZVOUS,
+    OPT_SECRET,
+    OPT_NODES,
+    OPT_NUMBER,
+    OPT_LOCAL,
+    OPT_CLUSTER,
+    OPT_OPTIONS,
+    OPT_MEMORY
+};
+
+static const struct argp_option options[] = {
+    {"fabric", OPT_FABRIC, "NAME", 0, "how the nodes reach each other; see baton info", 0},
+    {"rendezvous", OPT_RENDEZVOUS, "HOST:PORT", 0,
+     "where node 0 is, or shall listen; without HOST: on this machine", 0},
+    {"secret", OPT_SECRET, "FILE", 0, "made by baton secret new; the same for all nodes", 0},
+    {"nodes", OPT_NODES, "N", 0, "be node 0 of a new cluster of N places", 0},
+    {"number", OPT_NUMBER, "N", 0, "be this node (default: the lowest that is free)", 0},
+    {"local", OPT_LOCAL, "N", 0, "be as many nodes (default 1)", 0},
+    {"cluster", OPT_CLUSTER, "NAME", 0, "shm: the cluster's name", 0},
+    {"options", OPT_OPTIONS, "NAME=VALUE,..", 0, "settings of the fabric", 0},
+    {"memory", OPT_MEMORY, "BYTES", 0,
+     "lend this much memory, under the name memory.N of node N; k, m, g may follow", 0},
+    {"quiet", 'q', NULL, 0, "do not tell who comes and goes", 0},
+    {0},
+};
+
+struct args {
+    struct baton_cluster_opts opts;
+    const char *rendezvous, *secret, *settings;
+    uint64_t memory;
+    bool quiet;
+};
+
+static unsigned number(struct argp_state *state, const char *arg, unsigned least)
+{
+    char *end;
+    unsigned long value = strtoul(arg, &end, 10);
+    if (*arg < '0' || *arg > '9' || *end || value < least || value > BATON_NODES_MAX)
+        argp_error(state, "\"%s\": a number from %u to %u is needed", arg, least, BATON_NODES_MAX);
+    return (unsigned)value;
+}
+
+static uint64_t bytes(struct argp_state *state, const char *arg)
+{
+    static const char units[] = "kmg";
+    char *end;
+    unsigned long long value = strtoull(arg, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (*arg < '0' || *arg > '9' || (*end && (!unit || end[1])) || !value ||
+        value > (UINT64_C(1) << 46) >> shift)
+        argp_error(state, "\"%s\": a number of bytes is needed, such as 64m", arg);
+    return (uint64_t)value << shift;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct args *a = state->input;
+    switch (key) {
+    case OPT_FABRIC:
+        a->opts.fabric = arg;
+        return 0;
+    case OPT_RENDEZVOUS:
+        a->rendezvous = arg;
+        return 0;
+    case OPT_SECRET:
+        a->secret = arg;
+        return 0;
+    case OPT_NODES:
+        a->opts.nodes = number(state, arg, 1);
+        return 0;
+    case OPT_NUMBER:
+        a->opts.first = (int)number(state, arg, 0);
+        return 0;
+    case OPT_LOCAL:
+        a->opts.local = number(state, arg, 1);
+        return 0;
+    case OPT_CLUSTER:
+        a->opts.name = arg;
+        return 0;
+    case OPT_OPTIONS:
+        a->settings = arg;
+        return 0;
+    case OPT_MEMORY:
+        a->memory = bytes(state, arg);
+        return 0;
+    case 'q':
+        a->quiet = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected \"%s\"", arg);
+        return 0;
+    case ARGP_KEY_END:
+        if (!a->opts.fabric)
+            argp_error(state, "--fabric is needed");
+        if (!a->rendezvous != !a->secret)
+            argp_error(state, "--rendezvous and --secret go together");
+        if ((a->rendezvous && strchr(a->rendezvous, ',')) || (a->secret && strchr(a->secret, ',')))
+            argp_error(state, "a comma can not be part of a host or of the secret's path");
+        if (a->rendezvous && a->opts.nodes && a->opts.first > 0)
+            argp_error(state, "--nodes makes node 0, which --number %d is not", a->opts.first);
+        if (a->rendezvous && !a->opts.nodes && a->opts.first == 0)
+            argp_error(state, "node 0 needs --nodes");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {options,
+                                 parse,
+                                 NULL,
+                                 "Is a node of a cluster until it gets SIGINT or SIGTERM. The one "
+                                 "with --nodes founds the cluster; "
+                                 "the others may start before it.",
+                                 NULL,
+                                 NULL,
+                                 NULL};
+
+static int fail(void)
+{
+    fprintf(stderr, "baton node: %s\n", baton_error_detail());
+    return CMD_NOT_AS_EXPECTED;
+}
+
+static int lend(struct baton_node *node, uint64_t size)
+{
+    char name[BATON_NAME_MAX + 1];
+    baton_gptr at;
+    snprintf(name, sizeof(name), "memory.%u", baton_node_index(node));
+    int rc = baton_segment_create(node, (size_t)size, BATON_READ | BATON_WRITE | BATON_ATOMIC, NULL,
+                                  0, &at);
+    return rc ? rc : baton_name_publish(node, name, at);
+}
+
+static void tell(struct baton_cluster *cluster, uint8_t *known)
+{
+    static const char *const words[] = {[BATON_NODE_ABSENT] = "is not there",
+                                        [BATON_NODE_ALIVE] = "is there",
+                                        [BATON_NODE_DEAD] = "has died",
+                                        [BATON_NODE_LEFT] = "has left"};
+    for (unsigned i = 0; i < baton_cluster_nodes(cluster); i++) {
+        uint8_t state = (uint8_t)baton_node_state(cluster, i);
+        if (state != known[i] && !baton_cluster_node(cluster, i))
+            printf("node %u %s\n", i, words[state]);
+        known[i] = state;
+    }
+    fflush(stdout);
+}
+
+static int serve(struct baton_cluster *cluster, const struct args *a, const sigset_t *ends)
+{
+    unsigned nodes = baton_cluster_nodes(cluster);
+    uint8_t *known = calloc(nodes, 1);
+    if (!known)
+        return -ENOMEM;
+    for (unsigned i = 0; i < nodes; i++) {
+        struct baton_node *node = baton_cluster_node(cluster, i);
+        int rc = node && a->memory ? lend(node, a->memory) : 0;
+        if (rc) {
+            free(known);
+            return rc;
+        }
+        if (node)
+            printf("node %u of %u, %s\n", i, nodes, a->opts.fabric);
+    }
+    fflush(stdout);
+    struct timespec look = {0, LOOK_MS * 1000000};
+    while (sigtimedwait(ends, NULL, &look) < 0)
+        if (!a->quiet)
+            tell(cluster, known);
+    free(known);
+    return 0;
+}
+
+static int run(const struct cmd *self, int argc, char **argv)
+{
+    struct args a = {.opts = BATON_CLUSTER_OPTS};
+    char settings[4096] = "";
+    struct baton_cluster *cluster;
+    sigset_t ends;
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    int n = 0;
+    if (a.rendezvous)
+        n = snprintf(settings, sizeof(settings), "rendezvous=%s,secret=%s", a.rendezvous, a.secret);
+    if (a.settings && n < (int)sizeof(settings))
+        n += snprintf(settings + n, sizeof(settings) - (size_t)n, "%s%s", n ? "," : "", a.settings);
+    if (n >= (int)sizeof(settings)) {
+        fprintf(stderr, "baton node: the settings are too long\n");
+        return CMD_USAGE;
+    }
+    if (a.rendezvous && a.opts.nodes)
+        a.opts.first = 0;
+    a.opts.options = n ? settings : NULL;
+    /* Only from the join on: before it there is nothing to leave, and a signal may simply end us. The
+     * library's threads take none. */
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    int rc = baton_cluster_open(&a.opts, &cluster);
+    if (rc)
+        return fail();
+    pthread_sigmask(SIG_BLOCK, &ends, NULL);
+    int status = serve(cluster, &a, &ends) ? fail() : CMD_OK;
+    return baton_cluster_close(cluster) ? fail() : status;
+}
+
+const struct cmd node_cmd = {"node", "be a node of a cluster", NULL, &argp, run};
