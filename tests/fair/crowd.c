@@ -193,7 +193,8 @@ void crowd_run(const struct crowd *crowd, struct crowd_result *result)
 
     *result = (struct crowd_result){0};
     baton_random_init(&scene.random, crowd->seed);
-    opts.fabric = "step";
+    opts.fabric = crowd->sim ? "sim" : "step";
+    opts.options = crowd->sim ? "driver=random" : NULL;
     opts.nodes = NODES;
     opts.seed = crowd->seed;
     opts.flags = crowd->swap ? BATON_CLUSTER_SWAP : 0;
@@ -234,7 +235,7 @@ bool crowd_good(const struct crowd_result *result)
 
 void crowd_print(const struct crowd *crowd, const struct crowd_result *result)
 {
-    printf("%s", crowd->kind);
+    printf("%s %s", crowd->sim ? "sim" : "step", crowd->kind);
     for (unsigned i = 0; i < 3 && crowd->setting[i]; i++)
         printf(" %s", crowd->setting[i]);
     printf(", %u + %u threads%s, %u rounds, %s, first ticket %" PRIx64 ", seed %" PRIu64

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A crowd of threads around one lock in the world `step`, and what must hold for every fair kind.
+ * A crowd of threads around one lock in the world `step` or under the random driver of `sim`, and what must hold for every fair kind.
  *
  * Every thread enters the lock several times and changes a counter on the host in one of several ways
  * that leave work on its way when the release begins. Checked at every entry and at the end: nobody else
@@ -17,10 +17,12 @@ struct crowd {
     const char *kind;
     const char *setting[3]; /* of parameters, null: standard */
     unsigned local, remote, rounds;
+    bool sim;    /* in the world sim, else step */
     bool swap;   /* what no order separates may change places */
     bool spread; /* every remote thread on a node of its own, else all on one */
     bool fcfs;
-    unsigned bypass; /* how often a remote one may be passed by locals until the next remote one is in */
+    unsigned
+        bypass; /* how often a remote one may be passed by locals until the next remote one is in */
     uint64_t first_ticket;
     uint64_t seed;
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * farlock, farlock-g and merge with crowds of 1 + 1 to 3 + 3 threads (local + remote, and one class
- * alone), in chain order and in swap mode, with their parameters at the ends of their ranges, also
- * starting just below the places where fields of their words wrap. crowd.h says what is checked.
+ * farlock, farlock-g and merge with crowds of 1 + 1 to 3 + 3 threads (local + remote), of one class alone, and
+ * of enough remote ones for some to sleep; in the world step and under the random driver of sim; in chain
+ * order and in swap mode; with their parameters at the ends of their ranges, also starting just below the
+ * places where fields of their words wrap. crowd.h says what is checked.
  *
  * fair_step_test [SEEDS [FIRST]]: so many schedules for each of the combinations. With BATON_SOAK_SECONDS
  * set, seeds that depend on the clock, until that time is over.
@@ -63,6 +64,7 @@ static void run_seeds(uint64_t first, uint64_t seeds)
                         .local = sizes[s][0],
                         .remote = sizes[s][1],
                         .rounds = 4,
+                        .sim = seed >> 2 & 1,
                         .swap = swap,
                         .spread = seed & 1,
                         .fcfs = variants[v].fcfs,
