@@ -3,7 +3,7 @@
  * The world of RDMA NICs: libibverbs, reliable connected queue pairs.
  *
  * Options: device=NAME[+NAME..] (local nodes use them in turn), port=N, gid=N, timeout_ms=N (how long a
- * peer may be silent), allow_torn=1 (locks may open on a device that tears words).
+ * peer may be silent; to a request to connect, four times that), allow_torn=1 (locks may open on a device that tears words), and those of net.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,75 +14,28 @@
 
 #define DEVICES_MAX 16u
 
+#define CARD_KEY 0u
+
+static struct verbs_world *world_of(struct baton_node *node)
+{
+    return node->cluster->world;
+}
+
 /* ---- Names */
-
-struct verbs_names {
-    pthread_mutex_t lock;
-    struct name {
-        struct name *next;
-        baton_gptr at;
-        unsigned node;
-        char text[BATON_NAME_MAX + 1];
-    } * first;
-};
-
-static struct name **name_at(struct verbs_names *names, const char *text)
-{
-    struct name **at = &names->first;
-    while (*at && strcmp((*at)->text, text))
-        at = &(*at)->next;
-    return at;
-}
-
-static struct verbs_names *names_of(struct baton_node *node)
-{
-    return ((struct verbs_world *)node->cluster->world)->names;
-}
 
 static int world_name_publish(struct baton_node *node, const char *text, baton_gptr at)
 {
-    struct verbs_names *names = names_of(node);
-    struct name *n = calloc(1, sizeof(*n));
-    if (!n)
-        return -ENOMEM;
-    *n = (struct name){.at = at, .node = node->index};
-    strncpy(n->text, text, BATON_NAME_MAX);
-    pthread_mutex_lock(&names->lock);
-    struct name **slot = name_at(names, text);
-    bool taken = *slot != NULL;
-    if (!taken)
-        *slot = n;
-    pthread_mutex_unlock(&names->lock);
-    if (!taken)
-        return 0;
-    free(n);
-    return baton_fail(-EEXIST, "the name \"%s\" is published already", text);
+    return baton_net_name_publish(world_of(node)->net, node->index, text, at);
 }
 
 static int world_name_withdraw(struct baton_node *node, const char *text)
 {
-    struct verbs_names *names = names_of(node);
-    pthread_mutex_lock(&names->lock);
-    struct name **slot = name_at(names, text), *n = *slot;
-    bool ours = n && n->node == node->index;
-    if (ours)
-        *slot = n->next;
-    pthread_mutex_unlock(&names->lock);
-    if (!ours)
-        return baton_fail(-ENOENT, "node %u has not published the name \"%s\"", node->index, text);
-    free(n);
-    return 0;
+    return baton_net_name_withdraw(world_of(node)->net, node->index, text);
 }
 
 static int world_name_find(struct baton_node *node, const char *text, baton_gptr *at)
 {
-    struct verbs_names *names = names_of(node);
-    pthread_mutex_lock(&names->lock);
-    struct name *n = *name_at(names, text);
-    if (n)
-        *at = n->at;
-    pthread_mutex_unlock(&names->lock);
-    return n ? 0 : baton_fail(-ENOENT, "nobody has published the name \"%s\"", text);
+    return baton_net_name_find(world_of(node)->net, text, at);
 }
 
 /* ---- Nodes */
@@ -90,19 +43,36 @@ static int world_name_find(struct baton_node *node, const char *text, baton_gptr
 static enum baton_node_state world_node_state(struct baton_cluster *cluster, unsigned index)
 {
     const struct verbs_world *w = cluster->world;
-    return index < cluster->nodes && w->nodes[index] ? BATON_NODE_ALIVE : BATON_NODE_ABSENT;
+    return baton_net_state(w->net, index);
 }
 
-int baton_verbs_card(struct verbs_world *w, unsigned node, struct verbs_card *out)
+int baton_verbs_card(struct verbs_world *w, unsigned node, uint64_t deadline_ns,
+                     struct verbs_card *out)
 {
-    if (world_node_state(w->cluster, node) != BATON_NODE_ALIVE)
+    size_t size;
+    if (baton_net_state(w->net, node) != BATON_NODE_ALIVE)
         return baton_fail(-EHOSTDOWN, "node %u is dead or absent", node);
-    *out = w->nodes[node]->card;
-    if (out->magic != VERBS_MAGIC || out->version != VERBS_VERSION)
-        return baton_fail(-EOPNOTSUPP,
-                          "node %u has another byte order, or another version of this library",
-                          node);
-    return 0;
+    int rc = baton_net_blob_get(w->net, node, CARD_KEY, out, sizeof(*out), &size, deadline_ns);
+    if (rc == -ETIMEDOUT || rc == -ENOENT)
+        return -EHOSTDOWN;
+    if (!rc && (size != sizeof(*out) || out->magic != VERBS_MAGIC || out->version != VERBS_VERSION))
+        rc = -ERANGE;
+    return rc == -ERANGE
+               ? baton_fail(-EOPNOTSUPP,
+                            "node %u has another byte order, or another version of this library",
+                            node)
+               : rc;
+}
+
+/* The far ends of who has gone are of no use any more. */
+static void on_gone(void *arg, unsigned node, enum baton_node_state how)
+{
+    struct verbs_world *w = arg;
+    pthread_mutex_lock(&w->lock);
+    for (unsigned i = 0; !w->closing && i < w->cluster->nodes; i++)
+        if (w->nodes[i])
+            baton_verbs_service_sweep(w->nodes[i]);
+    pthread_mutex_unlock(&w->lock);
 }
 
 /* ---- Open, close */
@@ -189,32 +159,37 @@ static struct baton_caps caps_of(const struct verbs_world *w, bool torn_allowed)
 
 static void world_free(struct verbs_world *w)
 {
+    pthread_mutex_lock(&w->lock);
+    w->closing = true;
+    pthread_mutex_unlock(&w->lock);
     for (unsigned i = 0; w->nodes && i < w->cluster->nodes; i++)
         if (w->nodes[i])
             baton_verbs_node_close(w->nodes[i]);
     for (unsigned i = 0; i < w->devices_n; i++)
         baton_verbs_device_close(&w->devices[i]);
-    while (w->names && w->names->first) {
-        struct name *n = w->names->first;
-        w->names->first = n->next;
-        free(n);
-    }
-    if (w->names)
-        pthread_mutex_destroy(&w->names->lock);
-    free(w->names);
+    if (w->net)
+        baton_net_close(w->net);
+    pthread_mutex_destroy(&w->lock);
     free(w->devices);
     free(w->nodes);
     free(w);
 }
 
-static int nodes_open(struct verbs_world *w, unsigned first, unsigned count)
+static int nodes_open(struct verbs_world *w)
 {
-    for (unsigned i = 0; i < count; i++) {
+    unsigned first = baton_net_first(w->net);
+    w->nodes = calloc(w->cluster->nodes, sizeof(*w->nodes));
+    if (!w->nodes)
+        return -ENOMEM;
+    for (unsigned i = 0; i < baton_net_local(w->net); i++) {
         struct baton_node *node = baton_cluster_add_node(w->cluster, first + i);
         if (!node)
             return -ENOMEM;
-        int rc =
-            baton_verbs_node_open(w, node, &w->devices[i % w->devices_n], &w->nodes[first + i]);
+        node->next_base = baton_net_base(w->net, first + i);
+        struct verbs_node **n = &w->nodes[first + i];
+        int rc = baton_verbs_node_open(w, node, &w->devices[i % w->devices_n], n);
+        if (!rc)
+            rc = baton_net_blob_set(w->net, first + i, CARD_KEY, &(*n)->card, sizeof((*n)->card));
         if (rc)
             return rc;
     }
@@ -224,31 +199,29 @@ static int nodes_open(struct verbs_world *w, unsigned first, unsigned count)
 static int world_open(struct baton_cluster *cluster, const struct baton_cluster_opts *opts)
 {
     struct settings settings;
-    unsigned first = opts->first < 0 ? 0 : (unsigned)opts->first;
-    unsigned count = opts->local ? opts->local : cluster->nodes - first;
     int rc = settings_read(opts->options, &settings);
     if (rc)
         return rc;
-    if (first >= cluster->nodes || count > cluster->nodes - first)
-        return baton_fail(-EINVAL, "nodes %u to %u: the cluster has %u places", first,
-                          first + count - 1, cluster->nodes);
     struct verbs_world *w = calloc(1, sizeof(*w));
-    if (!w)
+    if (!w || pthread_mutex_init(&w->lock, NULL)) {
+        free(w);
         return -ENOMEM;
+    }
     w->cluster = cluster;
     w->timeout_ms = (unsigned)settings.timeout_ms;
-    w->nodes = calloc(cluster->nodes, sizeof(*w->nodes));
-    w->names = calloc(1, sizeof(*w->names));
     cluster->world = w;
-    rc = w->nodes && w->names ? -pthread_mutex_init(&w->names->lock, NULL) : -ENOMEM;
+    rc = devices_open(w, &settings);
     if (!rc)
-        rc = devices_open(w, &settings);
-    if (!rc)
+        rc = baton_net_open(opts, "verbs", &w->net);
+    if (!rc) {
+        cluster->nodes = baton_net_nodes(w->net);
         cluster->caps = caps_of(w, settings.allow_torn);
-    if (!rc)
-        rc = nodes_open(w, first, count);
+        rc = nodes_open(w);
+    }
     if (rc)
         world_free(w);
+    else
+        baton_net_watch(w->net, cluster, on_gone, w);
     return rc;
 }
 
@@ -259,7 +232,7 @@ static void world_close(struct baton_cluster *cluster)
 
 static struct verbs_node *node_of(struct baton_node *node)
 {
-    return ((struct verbs_world *)node->cluster->world)->nodes[node->index];
+    return world_of(node)->nodes[node->index];
 }
 
 static int world_segment_create(struct baton_node *node, unsigned slot, struct baton_segment *s)

@@ -30,6 +30,54 @@ static struct verbs_entry *entry_at(struct verbs_link *l, uint64_t i)
     return &l->entries[i % LINK_DEPTH];
 }
 
+/* ---- Results that a device loses
+ *
+ * Linux's software RoCE answers a repeated put with the number of the newest request, and takes that answer
+ * for one to the fetch that has this number: the fetch completes, and nothing has been fetched. So there the
+ * last word of a result holds a mark of our own until it is done, and what still holds it then is an error.
+ */
+static uint64_t *last_word(const struct baton_op *op)
+{
+    return (uint64_t *)((char *)op->local + op->bytes - 8);
+}
+
+/* A put that stands before may still have to read what the fetch will overwrite. */
+static bool is_source(struct verbs_link *l, const uint64_t *word)
+{
+    for (uint64_t i = l->tail; i != l->head && i != l->over; i--) {
+        const struct baton_op *op = &entry_at(l, i - 1)->op;
+        if (op->kind == BATON_OP_PUT && !(op->flags & BATON_OPF_INLINE) &&
+            (uintptr_t)word - (uintptr_t)op->local < op->bytes)
+            return true;
+    }
+    return false;
+}
+
+static void guard(struct verbs_link *l, uint64_t i)
+{
+    struct verbs_entry *e = entry_at(l, i);
+    if (is_source(l, last_word(&e->op)))
+        return;
+    uint64_t h = (uint64_t)l->card.life << 32 ^ l->token << 16 ^ i;
+    h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    e->mark = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb) | 1;
+    e->saved = baton_word_load(last_word(&e->op));
+    baton_word_store(last_word(&e->op), e->mark);
+}
+
+static int guard_end(struct verbs_link *l, const struct verbs_entry *e, int rc)
+{
+    if (!e->mark || baton_word_load(last_word(&e->op)) != e->mark)
+        return rc;
+    baton_word_store(last_word(&e->op), e->saved);
+    if (rc)
+        return rc;
+    baton_verbs_link_abandon(l, -ECANCELED, "");
+    snprintf(l->text, sizeof(l->text), "the device has lost the result (%s)", l->n->device->text);
+    l->broken = -EHOSTDOWN;
+    return -EHOSTDOWN;
+}
+
 /* ---- Results */
 
 /* Gives away what is over; true if an operation was among it. */
@@ -51,6 +99,7 @@ static bool drain(struct baton_epx *ep, struct verbs_link *l)
         if (rc == -ECANCELED && l->carried)
             rc = l->carried;
         l->carried = 0;
+        rc = guard_end(l, e, rc);
         bool wrote = !rc && op->kind == BATON_OP_RCAS && baton_word_load(op->local) == op->expected;
         baton_op_done(ep, op, rc, wrote, rc == -ECANCELED ? NULL : l->text);
         any = true;
@@ -235,6 +284,10 @@ static bool enter(struct verbs_link *l, const struct baton_op *op, bool dead,
     struct verbs_entry *e = entry_at(l, l->tail);
     *e = (struct verbs_entry){.op = *op};
     e->posted = !dead && !l->broken && build(l, l->tail, wr, piece);
+    /* Towards the own node no packet is lost, and the result may lie where it is fetched from. */
+    if (e->posted && op->kind != BATON_OP_PUT && l->n->device->software &&
+        l->node != l->n->node->index)
+        guard(l, l->tail);
     if (!e->posted) {
         e->rc = -ECANCELED;
         if (l->report) {

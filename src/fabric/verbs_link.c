@@ -114,7 +114,7 @@ void baton_verbs_link_poll(struct verbs_link *l)
                      meaning_of(status), status, ibv_wc_status_str(status), l->qp->qp_num,
                      l->n->device->text);
         }
-        l->moved_ns = clock_ns();
+        l->still_ns = 0;
     }
 }
 
@@ -150,8 +150,10 @@ void baton_verbs_link_patience(struct verbs_link *l, uint32_t turn)
         return;
     if (c->ops->node_state(c, l->node) != BATON_NODE_ALIVE)
         baton_verbs_link_abandon(l, -EHOSTDOWN, "the node is dead or has left");
+    else if (!l->still_ns)
+        l->still_ns = clock_ns();
     /* A device that works reports the end of its retries long before. */
-    else if (clock_ns() - l->moved_ns > 4 * (uint64_t)l->n->world->timeout_ms * 1000000u)
+    else if (clock_ns() - l->still_ns > 4 * (uint64_t)l->n->world->timeout_ms * 1000000u)
         baton_verbs_link_abandon(l, -EHOSTDOWN, "the device reports nothing");
 }
 
@@ -167,7 +169,6 @@ void baton_verbs_link_drive(struct verbs_link *l, uint64_t until)
 void baton_verbs_link_post(struct verbs_link *l, struct ibv_send_wr *first)
 {
     struct ibv_send_wr *bad;
-    l->moved_ns = clock_ns();
     int rc = ibv_post_send(l->qp, first, &bad);
     if (rc) {
         char why[96];
@@ -249,12 +250,18 @@ static int make_ready(struct verbs_link *l, const struct verbs_end *near,
 
 /* ---- Self-test: known answers, once for each pair of nodes */
 
+/* All bytes differ, so that no order of them but the host's gives the same. */
+#define TEST_PUT UINT64_C(0x0102030405060708)
+#define TEST_OTHER UINT64_C(0x0807060504030201)
+#define TEST_SWAP UINT64_C(0xf1e2d3c4b5a69788)
+#define TEST_ADD UINT64_C(0x100)
+
 enum { GOT_PUT, GOT_FAILED, GOT_AFTER_FAILED, GOT_SWAPPED, GOT_ADDED, GOT_LAST, GOTS };
 
 static int judge(const struct verbs_link *l, const uint64_t *got, bool atomics)
 {
-    static const uint64_t put = UINT64_C(0x0102030405060708), swap = UINT64_C(0xf1e2d3c4b5a69788);
-    const uint64_t want[GOTS] = {put, put, put, put, swap, swap + 0x100};
+    static const uint64_t want[GOTS] = {TEST_PUT, TEST_PUT,  TEST_PUT,
+                                        TEST_PUT, TEST_SWAP, TEST_SWAP + TEST_ADD};
     static const char *const what[GOTS] = {"a put and a get",     "a compare that fails",
                                            "memory after it",     "a compare that holds",
                                            "an add after a swap", "memory after the add"};
@@ -267,51 +274,59 @@ static int judge(const struct verbs_link *l, const uint64_t *got, bool atomics)
     return 0;
 }
 
-static int self_test(struct verbs_link *l)
+/* One by one: nothing may depend here on what is being tested, such as fences. */
+static int self_test_step(struct verbs_link *l, enum ibv_wr_opcode code, unsigned at,
+                          uint64_t compare_add)
 {
-    struct verbs_node *n = l->n;
-    const bool atomics = n->device->attr.atomic_cap != IBV_ATOMIC_NONE;
-    const unsigned self = n->node->index;
-    struct ibv_sge piece[GOTS + 1];
-    struct ibv_send_wr wr[GOTS + 1];
-    unsigned count = atomics ? GOTS + 1 : 2;
-    n->scratch[GOTS] = UINT64_C(0x0102030405060708);
-    for (unsigned i = 0; i < GOTS; i++)
-        n->scratch[i] = 0;
-    for (unsigned i = 0; i < count; i++) {
-        static const enum ibv_wr_opcode codes[GOTS + 1] = {
-            IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,          IBV_WR_ATOMIC_CMP_AND_SWP,
-            IBV_WR_RDMA_READ,  IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD,
-            IBV_WR_RDMA_READ};
-        /* The scratch memory is known to the device as from 0. */
-        piece[i] = (struct ibv_sge){(i ? i - 1 : GOTS) * 8, 8, n->scratch_mr->lkey};
-        wr[i] = (struct ibv_send_wr){.wr_id = l->tail,
-                                     .next = i + 1 < count ? &wr[i + 1] : NULL,
-                                     .sg_list = &piece[i],
-                                     .num_sge = 1,
-                                     .opcode = codes[i],
-                                     .send_flags = IBV_SEND_FENCE};
-        if (codes[i] == IBV_WR_RDMA_WRITE || codes[i] == IBV_WR_RDMA_READ) {
-            wr[i].wr.rdma.remote_addr = self * 8;
-            wr[i].wr.rdma.rkey = l->card.probe_key;
-        } else {
-            wr[i].wr.atomic.remote_addr = self * 8;
-            wr[i].wr.atomic.rkey = l->card.probe_key;
-            wr[i].wr.atomic.compare_add = i == 2   ? UINT64_C(0x0807060504030201)
-                                          : i == 4 ? UINT64_C(0x0102030405060708)
-                                                   : 0x100;
-            wr[i].wr.atomic.swap = UINT64_C(0xf1e2d3c4b5a69788);
-        }
+    const uint64_t remote = (uint64_t)l->n->node->index * 8;
+    /* The scratch memory is known to the device as from 0. */
+    struct ibv_sge piece = {at * 8, 8, l->n->scratch_mr->lkey};
+    struct ibv_send_wr wr = {.wr_id = l->tail,
+                             .sg_list = &piece,
+                             .num_sge = 1,
+                             .opcode = code,
+                             .send_flags = IBV_SEND_SIGNALED};
+    if (code == IBV_WR_RDMA_WRITE || code == IBV_WR_RDMA_READ) {
+        wr.wr.rdma.remote_addr = remote;
+        wr.wr.rdma.rkey = l->card.probe_key;
+    } else {
+        wr.wr.atomic.remote_addr = remote;
+        wr.wr.atomic.rkey = l->card.probe_key;
+        wr.wr.atomic.compare_add = compare_add;
+        wr.wr.atomic.swap = TEST_SWAP;
     }
-    wr[count - 1].send_flags |= IBV_SEND_SIGNALED;
     *entry_at(l, l->tail) = (struct verbs_entry){.posted = true, .internal = true};
     l->tail++;
-    baton_verbs_link_post(l, wr);
+    baton_verbs_link_post(l, &wr);
     baton_verbs_link_drive(l, l->tail);
     l->head = l->tail;
-    if (l->broken)
-        return baton_fail(l->broken, "self-test with node %u: %s", l->node, l->text);
-    return judge(l, n->scratch, atomics);
+    return l->broken ? baton_fail(l->broken, "self-test with node %u: %s", l->node, l->text) : 0;
+}
+
+static int self_test(struct verbs_link *l)
+{
+    static const struct {
+        enum ibv_wr_opcode code;
+        unsigned at;
+        uint64_t compare_add;
+    } steps[] = {{IBV_WR_RDMA_WRITE, GOTS, 0},
+                 {IBV_WR_RDMA_READ, GOT_PUT, 0},
+                 {IBV_WR_ATOMIC_CMP_AND_SWP, GOT_FAILED, TEST_OTHER},
+                 {IBV_WR_RDMA_READ, GOT_AFTER_FAILED, 0},
+                 {IBV_WR_ATOMIC_CMP_AND_SWP, GOT_SWAPPED, TEST_PUT},
+                 {IBV_WR_ATOMIC_FETCH_AND_ADD, GOT_ADDED, TEST_ADD},
+                 {IBV_WR_RDMA_READ, GOT_LAST, 0}};
+    const bool atomics = l->n->device->attr.atomic_cap != IBV_ATOMIC_NONE;
+    uint64_t *scratch = l->n->scratch;
+    for (unsigned i = 0; i < GOTS; i++)
+        scratch[i] = 0;
+    scratch[GOTS] = TEST_PUT;
+    for (unsigned i = 0; i < (atomics ? GOTS + 1 : 2u); i++) {
+        int rc = self_test_step(l, steps[i].code, steps[i].at, steps[i].compare_add);
+        if (rc)
+            return rc;
+    }
+    return judge(l, scratch, atomics);
 }
 
 static int tested(struct verbs_link *l)
@@ -333,7 +348,8 @@ int baton_verbs_link_connect(struct verbs_link *l)
     struct verbs_node *n = l->n;
     const struct verbs_device *d = n->device;
     struct verbs_end far;
-    int rc = baton_verbs_card(n->world, l->node, &l->card);
+    int rc = baton_verbs_card(n->world, l->node,
+                              clock_ns() + (uint64_t)n->world->timeout_ms * 1000000u, &l->card);
     if (rc)
         return rc;
     if (l->card.ethernet != d->ethernet)
@@ -342,6 +358,7 @@ int baton_verbs_link_connect(struct verbs_link *l)
     /* All that is known of the earlier life of this link goes. */
     l->head = l->tail = l->over = 0;
     l->failed_at = VERBS_NONE;
+    l->still_ns = 0;
     l->broken = l->report = l->carried = 0;
     l->segments_n = 0;
     bool accepted = false;

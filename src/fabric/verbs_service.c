@@ -24,7 +24,10 @@
 #include "fabric/verbs_world.h"
 
 enum { SLOTS = 64, SLOT_BYTES = 256, GRH_BYTES = 40 };
-#define REPEAT_NS 50000000u
+#define REPEAT_NS 50000000u /* at first; twice as long each time, up to */
+#define REPEAT_MOST_NS 400000000u
+#define CONNECT_TIMES                                                                              \
+    4u /* of timeout_ms: a service may have many to connect, one after the other */
 #define BYE_NS 200000000u
 
 enum kind { KIND_CONNECT = 1, KIND_BYE, KIND_ACCEPT };
@@ -67,7 +70,8 @@ struct verbs_service {
     struct ibv_qp *qp;
     char *memory; /* SLOTS to receive into, one to send from */
     struct ibv_mr *mr;
-    int stop;
+    int wake;      /* the thread: to sweep, or to stop */
+    uint64_t stop; /* not 0: to stop */
     pthread_t thread;
     struct far_end *ends;      /* the thread's */
     pthread_mutex_t send_lock; /* the last slot, and `out` */
@@ -294,20 +298,42 @@ static void drain(struct verbs_service *s)
     }
 }
 
+static void sweep(struct verbs_service *s)
+{
+    struct far_end **at = &s->ends;
+    struct verbs_card card;
+    while (*at) {
+        if (baton_verbs_card(s->n->world, (*at)->from, 0, &card) || card.life != (*at)->life)
+            end_drop(at);
+        else
+            at = &(*at)->next;
+    }
+}
+
 static void *serve(void *arg)
 {
     struct verbs_service *s = arg;
     struct pollfd fds[2] = {{.fd = s->channel->fd, .events = POLLIN},
-                            {.fd = s->stop, .events = POLLIN}};
-    while (!fds[1].revents) {
+                            {.fd = s->wake, .events = POLLIN}};
+    while (!baton_word_load(&s->stop)) {
         struct ibv_cq *cq;
         void *context;
+        eventfd_t turns;
         ibv_req_notify_cq(s->in, 0);
         drain(s); /* what came before the request would not wake us */
-        if (poll(fds, 2, -1) > 0 && fds[0].revents && !ibv_get_cq_event(s->channel, &cq, &context))
+        if (poll(fds, 2, -1) <= 0)
+            continue;
+        if (fds[0].revents && !ibv_get_cq_event(s->channel, &cq, &context))
             ibv_ack_cq_events(cq, 1);
+        if (fds[1].revents && !eventfd_read(s->wake, &turns))
+            sweep(s);
     }
     return NULL;
+}
+
+void baton_verbs_service_sweep(struct verbs_node *n)
+{
+    (void)eventfd_write(n->service->wake, 1);
 }
 
 /* ---- Asking */
@@ -325,9 +351,15 @@ static bool before(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-static int ask(struct verbs_service *s, const struct verbs_card *card, struct message *m,
-               uint64_t patience_ns)
+static bool is_alive(const struct verbs_service *s, unsigned node)
 {
+    return baton_net_state(s->n->world->net, node) == BATON_NODE_ALIVE;
+}
+
+static int ask(struct verbs_service *s, unsigned to, const struct verbs_card *card,
+               struct message *m, uint64_t patience_ns)
+{
+    uint64_t repeat_ns = REPEAT_NS;
     struct caller c = {.token = m->end.token};
     struct timespec end, next, now;
     pthread_condattr_t clock;
@@ -340,12 +372,13 @@ static int ask(struct verbs_service *s, const struct verbs_card *card, struct me
     pthread_mutex_lock(&s->lock);
     c.next = s->callers;
     s->callers = &c;
-    for (clock_gettime(CLOCK_MONOTONIC, &now); !c.answered && before(&now, &end);
+    for (clock_gettime(CLOCK_MONOTONIC, &now); !c.answered && before(&now, &end) && is_alive(s, to);
          clock_gettime(CLOCK_MONOTONIC, &now)) {
         pthread_mutex_unlock(&s->lock);
         send_message(s, m, card->gid, card->lid, card->ethernet, card->service, card->service_key);
         pthread_mutex_lock(&s->lock);
-        after(&next, REPEAT_NS);
+        after(&next, repeat_ns);
+        repeat_ns = repeat_ns < REPEAT_MOST_NS ? repeat_ns * 2 : REPEAT_MOST_NS;
         while (!c.answered && !pthread_cond_timedwait(&c.heard, &s->lock, &next))
             ;
     }
@@ -367,10 +400,10 @@ int baton_verbs_service_connect(struct verbs_node *n, unsigned to, const struct 
     struct verbs_service *s = n->service;
     struct message m = message_make(s, KIND_CONNECT, card->life);
     m.end = *near;
-    int rc = ask(s, card, &m, (uint64_t)n->world->timeout_ms * 1000000u);
+    int rc = ask(s, to, card, &m, CONNECT_TIMES * (uint64_t)n->world->timeout_ms * 1000000u);
     if (rc == -EHOSTDOWN)
-        return baton_fail(rc, "node %u does not answer within %u ms on %s", to,
-                          n->world->timeout_ms, n->device->text);
+        return baton_fail(rc, "node %u does not answer a request to connect on %s", to,
+                          n->device->text);
     if (rc)
         return baton_fail(rc, "node %u has no queue pair for us: %s", to, strerror(-rc));
     *far = m.end;
@@ -383,8 +416,7 @@ void baton_verbs_service_bye(struct verbs_node *n, unsigned to, const struct ver
     struct message m = message_make(n->service, KIND_BYE, card->life);
     m.end = (struct verbs_end){.token = token, .lid = n->card.lid, .ethernet = n->card.ethernet};
     memcpy(m.end.gid, n->card.gid, sizeof(m.end.gid));
-    if (n->world->cluster->ops->node_state(n->world->cluster, to) == BATON_NODE_ALIVE)
-        ask(n->service, card, &m, BYE_NS);
+    ask(n->service, to, card, &m, BYE_NS);
 }
 
 /* ---- Open, close */
@@ -422,8 +454,8 @@ static void service_free(struct verbs_service *s)
     if (s->mr)
         ibv_dereg_mr(s->mr);
     free(s->memory);
-    if (s->stop >= 0)
-        close(s->stop);
+    if (s->wake >= 0)
+        close(s->wake);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->send_lock);
     free(s);
@@ -442,7 +474,7 @@ int baton_verbs_service_open(struct verbs_node *n)
     s->n = n;
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->send_lock, NULL);
-    s->stop = eventfd(0, EFD_CLOEXEC);
+    s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s->memory = aligned_alloc(BATON_PAGE, bytes);
     s->mr = s->memory ? ibv_reg_mr(n->pd, s->memory, bytes, IBV_ACCESS_LOCAL_WRITE) : NULL;
     s->channel = s->mr ? ibv_create_comp_channel(context) : NULL;
@@ -455,7 +487,7 @@ int baton_verbs_service_open(struct verbs_node *n)
         .cap = {.max_send_wr = 4, .max_recv_wr = SLOTS, .max_send_sge = 1, .max_recv_sge = 1},
         .qp_type = IBV_QPT_UD};
     s->qp = s->none ? ibv_create_qp(n->pd, &init) : NULL;
-    rc = s->qp && s->stop >= 0 ? datagrams_ready(s) : -errno;
+    rc = s->qp && s->wake >= 0 ? datagrams_ready(s) : -errno;
     if (rc) {
         rc = baton_fail(rc, "%s: the queue pair that connects others can not be made: %s",
                         n->device->text, strerror(-rc));
@@ -478,7 +510,8 @@ failed:
 void baton_verbs_service_close(struct verbs_node *n)
 {
     struct verbs_service *s = n->service;
-    if (eventfd_write(s->stop, 1) == 0)
-        pthread_join(s->thread, NULL);
+    baton_word_store(&s->stop, 1);
+    baton_verbs_service_sweep(n);
+    pthread_join(s->thread, NULL);
     service_free(s);
 }

@@ -16,6 +16,7 @@
 #ifndef BATON_FABRIC_VERBS_WORLD_H
 #define BATON_FABRIC_VERBS_WORLD_H
 
+#include "fabric/net.h"
 #include "fabric/verbs_device.h"
 #include "fabric/world.h"
 
@@ -86,11 +87,17 @@ struct verbs_world {
     unsigned devices_n;
     unsigned timeout_ms;       /* after which a peer that does not answer is an error */
     struct verbs_node **nodes; /* by number; null where this process is not that node */
-    struct verbs_names *names;
+    struct baton_net *net;
+    pthread_mutex_t lock; /* closing */
+    bool closing;
 };
 
-/* The card of a node that is alive. -EHOSTDOWN, -EOPNOTSUPP (another version or byte order). */
-int baton_verbs_card(struct verbs_world *w, unsigned node, struct verbs_card *out);
+/*
+ * The card of a node that is alive; waits until the deadline (0: looks once) for one that is just
+ * starting. -EHOSTDOWN, -EOPNOTSUPP (another version or byte order).
+ */
+int baton_verbs_card(struct verbs_world *w, unsigned node, uint64_t deadline_ns,
+                     struct verbs_card *out);
 
 int baton_verbs_node_open(struct verbs_world *w, struct baton_node *node,
                           struct verbs_device *device, struct verbs_node **out);
@@ -116,6 +123,9 @@ struct verbs_end {
 int baton_verbs_service_open(struct verbs_node *n);
 void baton_verbs_service_close(struct verbs_node *n);
 
+/* Drops the far ends of nodes that are gone, soon. */
+void baton_verbs_service_sweep(struct verbs_node *n);
+
 /* Asks node `to` for the far end of `near`. -EHOSTDOWN when it does not answer in time. */
 int baton_verbs_service_connect(struct verbs_node *n, unsigned to, const struct verbs_card *card,
                                 const struct verbs_end *near, struct verbs_end *far);
@@ -135,6 +145,8 @@ void baton_verbs_path(const struct verbs_device *d, const uint8_t gid[16], uint1
 
 struct verbs_entry {
     struct baton_op op;
+    uint64_t saved,
+        mark; /* of a fetch that is guarded: what its last word was, and is until done */
     int rc;
     bool posted;   /* the device has it, or had it */
     bool internal; /* no operation: a piece of one, or a look into a directory */
@@ -156,7 +168,7 @@ struct verbs_link {
     struct verbs_card card;
     uint64_t head, tail; /* entries taken from the ring, entries put in */
     uint64_t over;       /* of those that were posted, the ones below are done */
-    uint64_t moved_ns;   /* when something was last posted or done */
+    uint64_t still_ns;   /* since when nothing is done; 0: something was, or nobody has looked */
     uint64_t failed_at;  /* the entry that failed first, or VERBS_NONE */
     int broken;          /* 0, or why nothing is posted any more */
     int report;          /* what the next entry fails with, if no one has yet */

@@ -82,7 +82,7 @@ project < <(
 )
 expect 1 "1 passed, 2 failed, 0 skipped" ./dev test
 
-expect 2 'dev: no command "tets"; there is: demo test build bench soak fmt clean help' ./dev tets
+expect 2 'dev: no command "tets"; there is: demo test vm-test build bench soak fmt clean help' ./dev tets
 expect 2 'dev: a time is a number with s, m or h, such as 20m; not "soon"' ./dev soak soon
 expect 2 'dev: "build" takes no arguments' ./dev build all
 exit $status

@@ -19,6 +19,10 @@ while read -r name seconds command; do
     begin=$(cut -d' ' -f1 /proc/uptime)
     timeout -s KILL "$seconds" sh -c "$command" >"/out/$name.log" 2>&1 </dev/null
     rc=$?
+    for i in v0 v1; do # as before, whatever a test has left
+        tc qdisc del dev "$i" root 2>/dev/null
+        ip link set "$i" up
+    done
     [ "$rc" = 0 ] || failed=$((failed + 1))
     echo "@@ $name $rc from $begin to $(cut -d' ' -f1 /proc/uptime)"
 done </t/plan

@@ -58,7 +58,7 @@ overlay() { # file..
     mkdir -p "$root/t"
     for file; do
         case $file in
-        */plan | *.sh | *.litmus) install -m755 "$file" "$root/t/" ;;
+        */plan* | *.sh | *.litmus) install -m755 "$file" "$root/t/" ;;
         *) add_program "$file" "/t/$(basename "$file")" ;;
         esac
     done

@@ -68,6 +68,7 @@ mapfile -t programs < <(printf '%s\n' "${programs[@]}" | sort -u)
 "$here/image.sh" overlay "$work/overlay.cpio.gz" "$work/plan" "$here/guest.sh" "${programs[@]}" || exit 1
 cat "$cache/base.cpio.gz" "$work/overlay.cpio.gz" >"$work/initrd"
 mkdir "$work/out"
+kernels=("$cache"/kernel/boot/vmlinuz-*)
 
 # Emulated, so that it runs anywhere; the same machine everywhere, so that it runs the same.
 timeout -k 5 "${BATON_VM_SECONDS:-150}" qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max -smp 2 \
@@ -75,7 +76,7 @@ timeout -k 5 "${BATON_VM_SECONDS:-150}" qemu-system-x86_64 -M q35 -accel tcg,thr
     -device isa-debug-exit,iobase=0xf4,iosize=0x04 \
     -fsdev "local,id=out,path=$work/out,security_model=none" \
     -device virtio-9p-pci,fsdev=out,mount_tag=out \
-    -kernel "$(ls "$cache"/kernel/boot/vmlinuz-* | head -n 1)" -initrd "$work/initrd" \
+    -kernel "${kernels[0]}" -initrd "$work/initrd" \
     -append "console=ttyS0 quiet loglevel=4 panic=-1 nokaslr mitigations=off random.trust_cpu=on" \
     </dev/null
 status=$?
