@@ -127,7 +127,9 @@ int baton_net_name_publish(struct baton_net *net, unsigned node, const char *nam
     if (net->transport)
         return net->transport->name_publish(net, node, name, at);
     pthread_mutex_lock(&net->lock);
-    int rc = baton_net_store_add(net, node, name, at, false);
+    int rc = baton_net_store_find(net, name)
+                 ? baton_fail(-EEXIST, "the name \"%s\" is published already", name)
+                 : baton_net_store_add(net, node, name, at, false);
     pthread_mutex_unlock(&net->lock);
     return rc;
 }
@@ -138,8 +140,8 @@ int baton_net_name_withdraw(struct baton_net *net, unsigned node, const char *na
         return net->transport->name_withdraw(net, node, name);
     int rc = 0;
     pthread_mutex_lock(&net->lock);
-    struct net_name *n = baton_net_store_find(net, name);
-    if (n && n->node == node)
+    struct net_name *n = baton_net_store_find_of(net, name, node);
+    if (n)
         baton_net_store_drop(net, n);
     else
         rc = baton_fail(-ENOENT, "node %u has not published the name \"%s\"", node, name);

@@ -136,11 +136,17 @@ struct net_name *baton_net_store_find(struct baton_net *net, const char *text)
     return n;
 }
 
+struct net_name *baton_net_store_find_of(struct baton_net *net, const char *text, unsigned node)
+{
+    struct net_name *n = net->names;
+    while (n && (n->node != node || strcmp(n->text, text)))
+        n = n->next;
+    return n;
+}
+
 int baton_net_store_add(struct baton_net *net, unsigned node, const char *text, baton_gptr at,
                         bool claim)
 {
-    if (baton_net_store_find(net, text))
-        return baton_fail(-EEXIST, "the name \"%s\" is published already", text);
     struct net_name *n = calloc(1, sizeof(*n));
     if (!n)
         return -ENOMEM;

@@ -67,8 +67,12 @@ void baton_net_store_gone(struct baton_net *net, unsigned node, enum baton_node_
 int baton_net_store_blob(struct baton_net *net, unsigned node, unsigned key, const void *bytes,
                          size_t size);
 
-/* These are called with net->lock held. add: -EEXIST, -ENOMEM. */
+/*
+ * These are called with net->lock held. Two nodes may have one name for a moment: one of them is dead,
+ * and not all it has said before has come yet. find: any of them; find_of: that node's.
+ */
 struct net_name *baton_net_store_find(struct baton_net *net, const char *text);
+struct net_name *baton_net_store_find_of(struct baton_net *net, const char *text, unsigned node);
 int baton_net_store_add(struct baton_net *net, unsigned node, const char *text, baton_gptr at,
                         bool claim);
 void baton_net_store_drop(struct baton_net *net, struct net_name *name);

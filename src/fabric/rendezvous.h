@@ -83,13 +83,12 @@ struct rv {
     pthread_mutex_t lock; /* all below, and the links; never held while the watcher is called */
     pthread_cond_t heard; /* an answer, a member synced or lost */
     bool stop;
-    struct rv_peer **peers; /* only the thread adds and removes, once it runs */
+    struct rv_peer **peers; /* only the thread removes */
     unsigned peers_n, peers_room;
     struct rv_gone *gone, **gone_end; /* to tell the store */
     struct rv_call *calls;
     uint32_t tickets;
-    bool *missing; /* by first node: a member that could not be reached while joining */
-    unsigned missing_n;
+    uint32_t *gone_life; /* by first node: the last life that node 0 has reported gone */
 };
 
 uint64_t baton_rv_now(void);

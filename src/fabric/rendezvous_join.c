@@ -23,6 +23,7 @@ static struct rv *rv_create(const struct rendezvous_opts *opts)
     strncpy(rv->me.fabric, opts->fabric, NET_FABRIC_MAX);
     memcpy(rv->key, opts->key, NET_KEY_BYTES);
     rv->gone_end = &rv->gone;
+    rv->gone_life = calloc(BATON_NET_NODES_MAX, sizeof(*rv->gone_life));
     rv->listener = -1;
     rv->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&rv->lock, NULL);
@@ -30,7 +31,7 @@ static struct rv *rv_create(const struct rendezvous_opts *opts)
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&rv->heard, &clock);
     pthread_condattr_destroy(&clock);
-    if (rv->wake < 0) {
+    if (rv->wake < 0 || !rv->gone_life) {
         baton_rv_free(rv);
         return NULL;
     }
@@ -174,6 +175,7 @@ int baton_rv_admit(struct rv *rv, struct rv_peer *p, const struct net_message *m
 struct member {
     unsigned first, count;
     uint32_t life;
+    bool missed; /* could not be reached */
     char address[RENDEZVOUS_ADDRESS];
 };
 
@@ -293,16 +295,34 @@ static int ask_node_0(struct rv *rv, struct rv_peer *node_0, const struct rendez
     }
 }
 
+/*
+ * Makes it a member, unless the number has had a later life since: that one has met us already. More
+ * may have come in than the hand-shake.
+ */
 static int keep(struct rv *rv, struct rv_peer *p, const struct member *who)
 {
-    int rc = baton_rv_peer_add(rv, p);
-    if (rc)
-        return rc;
+    int rc = 0;
+    pthread_mutex_lock(&rv->lock);
     p->first = who->first;
     p->count = who->count;
     p->life = who->life;
-    baton_rv_peer_adopt(rv, p);
-    return 0;
+    bool late = false;
+    for (unsigned i = p->first; i < p->first + p->count; i++)
+        late |= baton_net_life(rv->net, i) >= p->life;
+    if (!late)
+        rc = baton_rv_peer_add(rv, p);
+    if (!late && !rc) {
+        baton_rv_peer_adopt(rv, p);
+        rc = baton_rv_hear(rv, p);
+        if (rc < 0 && !p->broken)
+            p->broken = rc;
+        rc = 0;
+    } else {
+        baton_rv_peer_destroy(p);
+    }
+    pthread_mutex_unlock(&rv->lock);
+    baton_rv_wake(rv);
+    return rc;
 }
 
 /* A process of another cluster may have got the port of one that has died. */
@@ -313,11 +333,11 @@ static bool is(const struct rv *rv, const struct rv_peer *p, const struct member
            h->count == who->count && h->life == who->life;
 }
 
-/* To all that came before us. One that can not be reached has to be reported dead by node 0. */
-static int meet_all(struct rv *rv, const struct welcome *w, uint64_t deadline)
+/* To all that came before us. Our thread runs, so that those who have met us do not wait. */
+static int meet_all(struct rv *rv, struct welcome *w, uint64_t deadline)
 {
     for (unsigned i = 1; i < w->n; i++) {
-        const struct member *who = &w->list[i];
+        struct member *who = &w->list[i];
         char host[RENDEZVOUS_ADDRESS];
         struct net_hello hello = rv->me;
         struct rv_peer *p = NULL;
@@ -328,43 +348,50 @@ static int meet_all(struct rv *rv, const struct welcome *w, uint64_t deadline)
         hello.purpose = NET_TO_MEET;
         hello.to = (uint16_t)who->first;
         hello.to_life = who->life;
-        if (open_link(rv, host, space + 1, &hello, deadline, &p) == 0 && !is(rv, p, who)) {
+        if (open_link(rv, host, space + 1, &hello, deadline, &p)) {
+            who->missed = true;
+        } else if (!is(rv, p, who)) {
             baton_rv_peer_destroy(p);
-            p = NULL;
-        }
-        if (!p) {
-            rv->missing[who->first] = true;
-            rv->missing_n++;
-            continue;
-        }
-        int rc = keep(rv, p, who);
-        if (rc) {
-            baton_rv_peer_destroy(p);
-            return rc;
+            who->missed = true;
+        } else {
+            int rc = keep(rv, p, who);
+            if (rc)
+                return rc;
         }
     }
     return 0;
 }
 
-static bool all_synced(const struct rv *rv)
+/* One that could not be reached has to be reported gone by node 0, or to have come back. */
+static bool excused(const struct rv *rv, const struct member *who)
+{
+    return !who->missed || rv->gone_life[who->first] >= who->life ||
+           baton_net_life(rv->net, who->first) > who->life;
+}
+
+static bool all_synced(const struct rv *rv, const struct welcome *w)
 {
     for (unsigned i = 0; i < rv->peers_n; i++)
         if (rv->peers[i]->member && !rv->peers[i]->synced)
             return false;
-    return !rv->missing_n;
+    for (unsigned i = 0; i < w->n; i++)
+        if (!excused(rv, &w->list[i]))
+            return false;
+    return true;
 }
 
-static int wait_for_all(struct rv *rv, uint64_t deadline)
+static int wait_for_all(struct rv *rv, const struct welcome *w, uint64_t deadline)
 {
     struct timespec t = {(time_t)(deadline / 1000000000u), (long)(deadline % 1000000000u)};
     int late = 0, rc = 0;
     pthread_mutex_lock(&rv->lock);
-    while (!all_synced(rv) && !late)
+    while (!all_synced(rv, w) && !late)
         late = pthread_cond_timedwait(&rv->heard, &rv->lock, &t);
-    for (unsigned i = 0; i < rv->net->nodes && !rc; i++)
-        if (rv->missing[i])
-            rc = baton_fail(-EHOSTUNREACH, "node 0 is there, but node %u can not be reached", i);
-    if (!rc && !all_synced(rv))
+    for (unsigned i = 0; i < w->n && !rc; i++)
+        if (!excused(rv, &w->list[i]))
+            rc = baton_fail(-EHOSTUNREACH, "node 0 is there, but node %u can not be reached",
+                            w->list[i].first);
+    if (!rc && !all_synced(rv, w))
         rc = baton_fail(-ETIMEDOUT, "a member does not answer");
     pthread_mutex_unlock(&rv->lock);
     return rc;
@@ -386,17 +413,14 @@ int baton_rendezvous_join(const struct rendezvous_opts *opts, struct baton_net *
     if (rc)
         goto free_node_0;
     memcpy(rv->me.cluster, w->cluster, NET_CLUSTER_BYTES);
-    rv->missing = calloc(BATON_NET_NODES_MAX, sizeof(*rv->missing));
-    rc = rv->missing ? keep(rv, node_0, &w->list[0]) : -ENOMEM;
+    rc = baton_rv_start(rv);
     if (rc)
         goto free_store;
-    node_0 = NULL;
-    rc = meet_all(rv, w, deadline);
+    rc = keep(rv, node_0, &w->list[0]);
     if (!rc)
-        rc = baton_rv_start(rv);
-    if (rc)
-        goto free_store;
-    rc = wait_for_all(rv, deadline);
+        rc = meet_all(rv, w, deadline);
+    if (!rc)
+        rc = wait_for_all(rv, w, deadline);
     free(w);
     if (rc)
         baton_net_close(rv->net);

@@ -80,6 +80,15 @@ static void answer(struct rv_peer *p, uint32_t ticket, int rc)
         baton_rv_say(p, &(struct net_message){.type = NET_ANSWER, .ticket = ticket, .rc = rc});
 }
 
+/* What a local node has or claims under that name, or null. */
+static struct net_name *own(const struct baton_net *net, const char *text)
+{
+    struct net_name *n = net->names;
+    while (n && (!baton_net_is_local(net, n->node) || strcmp(n->text, text)))
+        n = n->next;
+    return n;
+}
+
 /* A claim of a local node gives way. */
 static void give_up(struct rv *rv, struct net_name *n)
 {
@@ -93,13 +102,11 @@ void baton_rv_claim(struct rv *rv, struct rv_peer *p, const struct net_message *
 {
     int rc = 0;
     pthread_mutex_lock(&rv->net->lock);
-    struct net_name *n = baton_net_store_find(rv->net, m->text);
-    if (n && baton_net_is_local(rv->net, n->node)) {
-        if (n->claim && m->node < n->node)
-            give_up(rv, n);
-        else
-            rc = -EEXIST;
-    }
+    struct net_name *n = own(rv->net, m->text);
+    if (n && n->claim && m->node < n->node)
+        give_up(rv, n);
+    else if (n)
+        rc = -EEXIST;
     pthread_mutex_unlock(&rv->net->lock);
     answer(p, m->ticket, rc);
 }
@@ -108,10 +115,11 @@ void baton_rv_name_came(struct rv *rv, struct rv_peer *p, const struct net_messa
 {
     struct baton_net *net = rv->net;
     pthread_mutex_lock(&net->lock);
-    struct net_name *n = baton_net_store_find(net, m->text);
+    struct net_name *n = own(net, m->text);
     if (n && n->claim)
         give_up(rv, n);
-    else if (n && !baton_net_is_local(net, n->node))
+    n = baton_net_store_find_of(net, m->text, m->node);
+    if (n)
         baton_net_store_drop(net, n);
     int rc = baton_net_store_add(net, m->node, m->text, m->at, false);
     pthread_mutex_unlock(&net->lock);
@@ -122,8 +130,8 @@ void baton_rv_withdrawn(struct rv *rv, struct rv_peer *p, const struct net_messa
 {
     struct baton_net *net = rv->net;
     pthread_mutex_lock(&net->lock);
-    struct net_name *n = baton_net_store_find(net, m->text);
-    if (n && n->node == m->node)
+    struct net_name *n = baton_net_store_find_of(net, m->text, m->node);
+    if (n)
         baton_net_store_drop(net, n);
     pthread_mutex_unlock(&net->lock);
     answer(p, m->ticket, 0);
@@ -195,8 +203,8 @@ static int ask(struct rv *rv, uint8_t type, unsigned node, const char *name, bat
 static bool claim_end(struct baton_net *net, unsigned node, const char *name, bool good)
 {
     pthread_mutex_lock(&net->lock);
-    struct net_name *n = baton_net_store_find(net, name);
-    bool ours = n && n->node == node && n->claim;
+    struct net_name *n = baton_net_store_find_of(net, name, node);
+    bool ours = n && n->claim;
     if (ours && good)
         n->claim = false;
     else if (ours)
@@ -210,7 +218,9 @@ int baton_rv_name_publish(struct baton_net *net, unsigned node, const char *name
     struct rv *rv = rv_of(net);
     pthread_mutex_lock(&rv->lock);
     pthread_mutex_lock(&net->lock);
-    int rc = baton_net_store_add(net, node, name, at, true);
+    int rc = baton_net_store_find(net, name)
+                 ? baton_fail(-EEXIST, "the name \"%s\" is published already", name)
+                 : baton_net_store_add(net, node, name, at, true);
     pthread_mutex_unlock(&net->lock);
     if (rc)
         goto unlock;
@@ -231,8 +241,8 @@ int baton_rv_name_withdraw(struct baton_net *net, unsigned node, const char *nam
     int rc = 0;
     pthread_mutex_lock(&rv->lock);
     pthread_mutex_lock(&net->lock);
-    struct net_name *n = baton_net_store_find(net, name);
-    if (n && n->node == node && !n->claim)
+    struct net_name *n = baton_net_store_find_of(net, name, node);
+    if (n && !n->claim)
         baton_net_store_drop(net, n);
     else
         rc = baton_fail(-ENOENT, "node %u has not published the name \"%s\"", node, name);

@@ -187,15 +187,6 @@ static int stranger_says(struct rv *rv, struct rv_peer *p, const struct net_mess
     return baton_fail(-EPROTO, "a message of type %u from a stranger", m->type);
 }
 
-static void forget_missing(struct rv *rv, const struct net_message *m)
-{
-    if (!rv->missing || !rv->missing[m->node])
-        return;
-    rv->missing[m->node] = false;
-    rv->missing_n--;
-    pthread_cond_broadcast(&rv->heard);
-}
-
 static int member_says(struct rv *rv, struct rv_peer *p, const struct net_message *m)
 {
     bool about = m->type == NET_BLOB || m->type == NET_CLAIM || m->type == NET_NAME ||
@@ -222,8 +213,9 @@ static int member_says(struct rv *rv, struct rv_peer *p, const struct net_messag
         baton_rv_answer(rv, p, m);
         return 0;
     case NET_GONE:
-        if (p->first == 0)
-            forget_missing(rv, m);
+        if (p->first == 0 && rv->gone_life[m->node] < m->life)
+            rv->gone_life[m->node] = m->life;
+        pthread_cond_broadcast(&rv->heard);
         return 0;
     case NET_BYE:
         p->bye = true;
@@ -363,11 +355,6 @@ static void *run(void *arg)
 {
     struct rv *rv = arg;
     pthread_mutex_lock(&rv->lock);
-    /* While we joined, more may have come in than was needed for that. */
-    for (unsigned i = rv->peers_n; i-- > 0;)
-        if (baton_rv_hear(rv, rv->peers[i]) < 0)
-            baton_rv_drop(rv, rv->peers[i]);
-    tell_gone(rv);
     while (!rv->stop)
         turn(rv);
     pthread_mutex_unlock(&rv->lock);
@@ -402,7 +389,7 @@ void baton_rv_free(struct rv *rv)
     pthread_cond_destroy(&rv->heard);
     pthread_mutex_destroy(&rv->lock);
     free(rv->peers);
-    free(rv->missing);
+    free(rv->gone_life);
     sodium_memzero(rv->key, sizeof(rv->key));
     free(rv);
 }
@@ -447,6 +434,8 @@ static void transport_close(struct baton_net *net)
     pthread_mutex_unlock(&rv->lock);
     baton_rv_wake(rv);
     pthread_join(rv->thread, NULL);
+    close(rv->listener); /* who dials now must not wait for us */
+    rv->listener = -1;
     say_bye(rv);
     baton_rv_free(rv);
 }

@@ -99,9 +99,7 @@ static struct rv *process_make(bool founder)
     rv->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&rv->lock, NULL);
     pthread_cond_init(&rv->heard, NULL);
-    rv->missing = calloc(BATON_NET_NODES_MAX, sizeof(*rv->missing));
-    rv->missing[5] = true;
-    rv->missing_n = 1;
+    rv->gone_life = calloc(BATON_NET_NODES_MAX, sizeof(*rv->gone_life));
     if (baton_net_store_create(NODES, rv->me.node, 1, &rv->net))
         abort();
     rv->net->transport = &baton_rv_transport;
@@ -206,7 +204,7 @@ static void check(struct rv *rv)
     for (const struct net_name *n = net->names; n; n = n->next) {
         assert(n->node < NODES && *n->text && strlen(n->text) <= BATON_NAME_MAX);
         for (const struct net_name *k = n->next; k; k = k->next)
-            assert(strcmp(n->text, k->text));
+            assert(n->node != k->node || strcmp(n->text, k->text));
     }
     for (unsigned i = 0; i < rv->peers_n; i++) {
         const struct rv_peer *p = rv->peers[i];
