@@ -148,9 +148,14 @@ static bool excluded(const struct cell *l, bool chain_order)
     return chain_order || l->sep == SEP_ORDER || l->sep == SEP_RFENCE;
 }
 
-/* A wait on an atomic promises no order of its write; that it shows in no simulated run is no fault. */
-static bool must_show(const struct cell *l)
+/*
+ * A wait on an atomic promises no order of its write; that it shows in no simulated run is no fault. A slow
+ * build looks at too few schedules to ask for what is rare.
+ */
+static bool must_show(const struct conf *c, const struct cell *l)
 {
+    if (c->slower > 1)
+        return false;
     return l->sep != SEP_WAIT || l->x == BATON_OP_PUT;
 }
 
@@ -187,7 +192,7 @@ static int judge(const struct conf *c, const struct cell *l)
         return conf_fail(__FILE__, __LINE__, "%s, %s, %s: changed places %llu times",
                          kind_names[l->x], sep_names[l->sep], kind_names[l->y],
                          (unsigned long long)l->exchanged);
-    if (!never && !l->exchanged && conf_is(c, CONF_SIMULATED) && must_show(l))
+    if (!never && !l->exchanged && conf_is(c, CONF_SIMULATED) && must_show(c, l))
         return conf_fail(__FILE__, __LINE__, "%s, %s, %s: allowed to change places, but never did",
                          kind_names[l->x], sep_names[l->sep], kind_names[l->y]);
     return 0;
@@ -205,7 +210,8 @@ static int case_table(struct conf *c)
                     l.batch = 1;
                     l.rounds = 1;
                     /* What may show shows sooner or later; rarely, if the first is almost there. */
-                    for (uint64_t i = 0; never ? i < 600 : i < 20000 && !l.exchanged; i++)
+                    uint64_t most = conf_rounds(c, never || c->slower > 1 ? 600 : 20000);
+                    for (uint64_t i = 0; i < most && (never || !l.exchanged); i++)
                         OK(play(c, &l, c->seed * 100000 + i));
                 } else {
                     l.batch = 32;
