@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "bench/arrivals.h"
 #include "bench/lock_bench.h"
 
 enum {
@@ -37,6 +38,7 @@ enum {
     OPT_FAULTS,
     OPT_REPLAY,
     OPT_REAL,
+    OPT_ARRIVALS,
 };
 
 static const struct argp_option options[] = {
@@ -74,6 +76,11 @@ static const struct argp_option options[] = {
      "sim: runs that seed, and fails unless it ends in that unseed", 0},
     {"real", OPT_REAL, NULL, 0,
      "sim: real times in the JSON too; stdout then differs from run to run", 0},
+    {"arrivals", OPT_ARRIVALS, "FILE|12local-12remote", 0,
+     "sim: no closed loop: threads come once, in this order (a file has lines \"nanoseconds "
+     "node\"), while "
+     "another holds the lock; prints in which order they were served",
+     0},
     {"no-pair", OPT_NO_PAIR, NULL, 0, "do not measure pair_ns", 0},
     {0},
 };
@@ -87,6 +94,7 @@ struct args {
     enum bench_format format;
     const char *hgrm, *plot, *profile, *driver;
     char options[512], faults[128];
+    const char *arrivals;
     bool replay;
     uint64_t unseed;
 };
@@ -256,6 +264,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_REPLAY:
         take_replay(state, a, arg);
         break;
+    case OPT_ARRIVALS:
+        a->arrivals = arg;
+        break;
     case OPT_REAL:
         c->real = true;
         break;
@@ -272,6 +283,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             strcmp(c->fabric, "sim"))
             argp_error(state,
                        "--profile, --driver, --faults, --replay and --real go with --fabric sim");
+        if (a->arrivals && (strcmp(c->fabric, "sim") || c->host == BENCH_HOST_SPREAD))
+            argp_error(state, "--arrivals goes with --fabric sim and one --host");
         if (c->faults && (!a->driver || strcmp(a->driver, "random")))
             argp_error(state, "--faults goes with --driver random");
         if (!strcmp(c->fabric, "sim")) {
@@ -395,6 +408,30 @@ static void explain_failure(const char *name, const struct bench_result *r)
                 r->kind->name, (unsigned long long)r->bypasses);
 }
 
+static int run_arrivals(const char *name, const struct args *a)
+{
+    struct bench_arrivals arrivals;
+    int status = CMD_OK;
+    if (bench_arrivals_read(a->arrivals, &a->config, &arrivals)) {
+        fprintf(stderr, "%s: %s\n", name, baton_error_detail());
+        return CMD_USAGE;
+    }
+    for (const struct baton_lock_ops *const *k = baton_lock_kinds(); *k; k++) {
+        if (!wanted(a->kinds, *k, false))
+            continue;
+        int rc = bench_arrivals_run(&a->config, *k, &arrivals);
+        if (rc) {
+            fprintf(stderr, "%s: %s: %s; %s\n", name, (*k)->name, baton_strerror(rc),
+                    baton_error_detail());
+            status = CMD_NOT_AS_EXPECTED;
+            continue;
+        }
+        bench_arrivals_report(stdout, a->format, &a->config, *k, &arrivals);
+    }
+    bench_arrivals_free(&arrivals);
+    return status;
+}
+
 static int run(const struct cmd *self, int argc, char **argv)
 {
     struct args a = {
@@ -419,6 +456,8 @@ static int run(const struct cmd *self, int argc, char **argv)
     if (check_kinds(argv[0], a.kinds, shm) || make_folder(argv[0], a.hgrm) ||
         make_folder(argv[0], a.plot))
         return CMD_USAGE;
+    if (a.arrivals)
+        return run_arrivals(argv[0], &a);
     if (isatty(STDERR_FILENO))
         a.config.progress = progress;
     if (shm && !strcmp(a.kinds, "all") && bench_ck_missing())

@@ -428,8 +428,8 @@ static int add_up(const struct bench_config *c, struct bench_shared *s, struct b
     return rc;
 }
 
-static int parse_params(const struct bench_config *c, const struct baton_lock_ops *kind,
-                        uint64_t *params)
+int bench_lock_params(const struct bench_config *c, const struct baton_lock_ops *kind,
+                      uint64_t *params)
 {
     size_t name = strlen(kind->name);
     baton_lock_param_defaults(kind, params);
@@ -449,7 +449,7 @@ int bench_lock_run(const struct bench_config *c, const struct baton_lock_ops *ki
     memset(out, 0, sizeof(*out));
     out->kind = kind;
     out->simulated = is_simulated(c->fabric);
-    int rc = parse_params(c, kind, out->params);
+    int rc = bench_lock_params(c, kind, out->params);
     if (rc)
         return rc;
     out->threads = first_thread_on(c, c->nodes);

@@ -77,6 +77,10 @@ struct bench_result {
 int bench_lock_run(const struct bench_config *config, const struct baton_lock_ops *kind,
                    struct bench_result *out);
 
+/* The parameters of a kind as the configuration sets them. -EINVAL */
+int bench_lock_params(const struct bench_config *config, const struct baton_lock_ops *kind,
+                      uint64_t *params);
+
 /* True when the checks found something that the kind promises not to do. */
 bool bench_failed(const struct bench_result *r);
 
