@@ -11,14 +11,25 @@
 
 static const struct argp_option options[] = {
     {"clusters", 'c', NULL, 0, "list the clusters of this user on this machine", 0},
+    {"profile", 'p', "NAME", 0,
+     "the times of a simulated NIC (cx3, cx5, cx6 or a file): value, unit, meaning, source", 0},
     {0},
+};
+
+struct args {
+    bool clusters;
+    const char *profile;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
+    struct args *a = state->input;
     switch (key) {
     case 'c':
-        *(int *)state->input = 1;
+        a->clusters = true;
+        return 0;
+    case 'p':
+        a->profile = arg;
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected \"%s\"", arg);
@@ -84,9 +95,11 @@ static void show_kind(const struct baton_lock_ops *k)
 
 static int run(const struct cmd *self, int argc, char **argv)
 {
-    int clusters = 0;
-    argp_parse(&argp, argc, argv, 0, NULL, &clusters);
-    if (clusters)
+    struct args a = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    if (a.profile)
+        return info_profile(a.profile);
+    if (a.clusters)
         return info_clusters();
     printf("baton %s, %s, %s\n\nfabrics\n", BATON_VERSION,
 #if defined(__x86_64__)

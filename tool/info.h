@@ -8,5 +8,6 @@
 extern const struct cmd info_cmd;
 
 int info_clusters(void);
+int info_profile(const char *name);
 
 #endif
