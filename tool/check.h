@@ -7,5 +7,6 @@
 
 extern const struct cmd check_cmd;
 extern const struct cmd check_lock_cmd;
+extern const struct cmd check_program_cmd;
 
 #endif

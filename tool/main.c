@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The `baton` command: finds the subcommand and hands over to it. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +82,8 @@ int cmd_dispatch(const struct cmd *const *subs, const char *prefix, int argc, ch
     }
     char full[128];
     snprintf(full, sizeof(full), "%s %s", prefix, c->name);
-    if (c->sub)
+    bool file = c->run && argc > 2 && *argv[2] != '-' && strchr(argv[2], '.');
+    if (c->sub && !file)
         return cmd_dispatch(c->sub, full, argc - 1, argv + 1);
     argv[1] = full;
     return c->run(c, argc - 1, argv + 1);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <baton/check.h>
+
 #include "base/error.h"
 
 const char *const check_data_names[] = {"cpu", "put", "get", "other-node"};
@@ -66,16 +68,6 @@ void check_lock_thread(const struct check_lock *config, unsigned thread, char *o
     snprintf(out, bytes, "%c%u", local ? 'L' : 'R', local ? thread : thread - config->local);
 }
 
-static void note(const struct member *m, struct baton_ep *ep, const char *what)
-{
-    char line[80], name[8];
-    if (!m->run->tell)
-        return;
-    check_lock_thread(m->run->config, m->number, name, sizeof(name));
-    snprintf(line, sizeof(line), "%s %s", name, what);
-    sim_explore_note(ep, line);
-}
-
 /* ---- Observers */
 
 static void event(void *arg, unsigned thread, unsigned events)
@@ -100,13 +92,13 @@ static void enter(const struct member *m, struct baton_ep *ep)
     struct run *r = m->run;
     struct ghost *g = &r->ghost;
     const unsigned self = m->number;
-    note(m, ep, "has the lock");
+    baton_check_note(ep, "has the lock");
     if (g->inside++)
-        sim_explore_fail(ep, "exclusion: two threads are in together");
+        baton_check_fail(ep, "exclusion: two threads are in together");
     if (!r->fcfs)
         return;
     if (g->before[self])
-        sim_explore_fail(ep,
+        baton_check_fail(ep,
                          "order: a thread whose doorway had ended before this one began has not "
                          "been served yet");
     g->waiting &= (uint8_t) ~(1u << self);
@@ -170,6 +162,12 @@ static bool word_name(void *arg, baton_gptr at, char *out, size_t bytes)
     return false;
 }
 
+static void thread_name(void *arg, unsigned thread, char *out, size_t bytes)
+{
+    const struct run *r = arg;
+    check_lock_thread(r->config, thread, out, bytes);
+}
+
 /* ---- Sections: a read and a write of the counter, in two steps */
 
 static int section_cpu_local(struct run *r, struct baton_ep *ep, uint64_t self)
@@ -178,7 +176,7 @@ static int section_cpu_local(struct run *r, struct baton_ep *ep, uint64_t self)
     uint64_t v = baton_load(ep, &r->words[0]);
     baton_store(ep, &r->words[0], v + 1);
     if (baton_load(ep, &r->words[1]) != self)
-        sim_explore_fail(ep, "exclusion: the owner's mark was overwritten");
+        baton_check_fail(ep, "exclusion: the owner's mark was overwritten");
     return 0;
 }
 
@@ -192,7 +190,7 @@ static int section_cpu_remote(struct run *r, struct baton_ep *ep, uint64_t self,
     baton_get(ep, &buffer[1], r->data + 8, 8, ID_SECTION);
     rc = rc ? rc : baton_wait(ep, ID_SECTION);
     if (!rc && buffer[1] != self)
-        sim_explore_fail(ep, "exclusion: the owner's mark was overwritten");
+        baton_check_fail(ep, "exclusion: the owner's mark was overwritten");
     return rc;
 }
 
@@ -258,7 +256,7 @@ static int one_round(const struct member *m, struct baton_ep *ep, unsigned round
     bool late = r->config->data == CHECK_DATA_GET;
     uint64_t tag = m->waiter->self + 8 * (uint64_t)round;
     forget(m, ep, 4 * round);
-    note(m, ep, "calls acquire");
+    baton_check_note(ep, "calls acquire");
     if (r->fcfs)
         sim_explore_when(ep, EVENT_BEGIN);
     int rc = baton_lock_acquire(&m->lock, ep, m->waiter);
@@ -271,13 +269,13 @@ static int one_round(const struct member *m, struct baton_ep *ep, unsigned round
         return rc;
     if (!late)
         forget(m, ep, 4 * round + 2);
-    note(m, ep, "calls release");
+    baton_check_note(ep, "calls release");
     sim_explore_when(ep, EVENT_LEAVE);
     rc = baton_lock_release(&m->lock, ep, m->waiter);
     if (!rc && late) {
         rc = baton_wait(ep, ID_LATE);
         if (!rc && m->buffer[0] != tag)
-            sim_explore_fail(ep, "late get: a get of the section has read after the section");
+            baton_check_fail(ep, "late get: a get of the section has read after the section");
     }
     return rc;
 }
@@ -291,7 +289,7 @@ static int body(struct baton_ep *ep, unsigned thread, void *arg)
             return rc;
     }
     forget(m, ep, 4 * m->run->config->rounds);
-    note(m, ep, "has ended");
+    baton_check_note(ep, "has ended");
     return 0;
 }
 
@@ -392,6 +390,7 @@ static int explore(struct run *r)
     x->event = event;
     x->final = final;
     x->name = word_name;
+    x->thread_name = thread_name;
     x->arg = r;
     x->classes = c->no_symmetry ? NULL : classes;
     x->ranges = ranges;

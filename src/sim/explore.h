@@ -118,6 +118,8 @@ struct sim_explore {
     const char *(*final)(void *arg);
     /* The name of a word, for stories; null: its address. */
     bool (*name)(void *arg, baton_gptr word, char *out, size_t bytes);
+    /* The name of a thread; null: its number and node. */
+    void (*thread_name)(void *arg, unsigned thread, char *out, size_t bytes);
     void *arg;
 
     /* Threads with equal numbers are interchangeable; null: no symmetry. */
@@ -151,10 +153,7 @@ struct sim_explore {
 /* The next baton_run of the cluster does what `x` says. -EINVAL: not opened with driver=exhaustive. */
 int sim_explore_attach(struct baton_cluster *cluster, struct sim_explore *x);
 
-/* ---- For bodies and observers, by the endpoint of the running thread. Without the driver they do nothing. */
-
-/* The program is wrong: the exploration ends. */
-void sim_explore_fail(struct baton_ep *ep, const char *text);
+/* ---- For bodies, by the endpoint of the running thread; see baton/check.h for more. Elsewhere they do nothing. */
 
 /*
  * The events (a mask) come as late as they can: right before the first visible step of what this thread does
@@ -164,8 +163,5 @@ void sim_explore_when(struct baton_ep *ep, unsigned events);
 
 /* From here on the body depends on nothing that it has been told but these values. */
 void sim_explore_forget(struct baton_ep *ep, const uint64_t *values, unsigned n);
-
-/* A line in the story. */
-void sim_explore_note(struct baton_ep *ep, const char *text);
 
 #endif

@@ -70,8 +70,9 @@ static void qp_part(struct image *m, struct sim_qp *q)
     }
 }
 
-static void ep_part(struct explore *x, struct image *m, struct baton_epx *ep)
+static void ep_part(struct explore *x, struct image *m, const struct sim_thread *t)
 {
+    struct baton_epx *ep = baton_epx(t->ep);
     struct sim_ep *e = ep->world.state;
     part(m, ep->pub.peers, ep->nodes * sizeof(*ep->pub.peers));
     part(m, ep->peers, ep->nodes * sizeof(*ep->peers));
@@ -79,9 +80,11 @@ static void ep_part(struct explore *x, struct image *m, struct baton_epx *ep)
     part(m, &ep->any_stamp, sizeof(ep->any_stamp));
     part(m, &ep->pending, sizeof(ep->pending));
     ep->chain_n = count(m, ep->chain_n);
-    part(m, ep->chain, ep->chain_n * sizeof(*ep->chain));
+    /* A thread that is about to ring will read the operations from there. */
+    unsigned ops = t->state == SIM_READY && t->next.act == SIM_ACT_RING ? t->next.ops : ep->chain_n;
+    part(m, ep->chain, ops * sizeof(*ep->chain));
     if (m->saving)
-        for (unsigned i = 0; i < ep->chain_n; i++) {
+        for (unsigned i = 0; i < ops; i++) {
             unsigned id = baton_id_index(ep->chain[i].id);
             if (!x->ids_known[id]) {
                 x->ids_known[id] = 1;
@@ -121,7 +124,7 @@ static void thread_part(struct explore *x, struct image *m, struct sim_thread *t
             baton_coro_rewind(t->coro, from);
     }
     if (t->ep)
-        ep_part(x, m, baton_epx(t->ep));
+        ep_part(x, m, t);
 }
 
 static void walk(struct explore *x, struct image *m)

@@ -201,5 +201,6 @@ void tell_step(struct explore *x, const struct sim_step *step);
 void tell_nic(struct explore *x, struct sim_qp *q, unsigned at, enum baton_nic_step step);
 void tell_line(struct explore *x, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void tell_blocked(struct explore *x);
+void tell_note(struct explore *x, unsigned thread, const char *text);
 
 #endif

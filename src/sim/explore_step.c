@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <baton/check.h>
+
 #include "base/error.h"
 
 void explore_violated(struct explore *x, const char *format, ...)
@@ -522,7 +524,7 @@ static struct explore *running(struct baton_ep *ep)
     return s && s->driver == &sim_driver_exhaustive && s->current ? explore_of(s) : NULL;
 }
 
-void sim_explore_fail(struct baton_ep *ep, const char *text)
+void baton_check_fail(struct baton_ep *ep, const char *text)
 {
     struct explore *x = running(ep);
     if (x)
@@ -536,11 +538,11 @@ void sim_explore_when(struct baton_ep *ep, unsigned events)
         x->extra[x->s->current->number].armed |= (uint8_t)events;
 }
 
-void sim_explore_note(struct baton_ep *ep, const char *text)
+void baton_check_note(struct baton_ep *ep, const char *text)
 {
     struct explore *x = running(ep);
     if (x && x->telling)
-        tell_line(x, "%s", text);
+        tell_note(x, x->s->current->number, text);
 }
 
 void sim_explore_forget(struct baton_ep *ep, const uint64_t *values, unsigned n)

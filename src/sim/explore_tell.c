@@ -52,7 +52,10 @@ static const char *name_value(struct explore *x, uint64_t value, char *out)
 static const char *name_thread(const struct explore *x, unsigned thread, char *out)
 {
     const struct sim_thread *t = x->s->threads[thread];
-    snprintf(out, NAME_BYTES, "thread %u (node %u)", thread, t->team->node);
+    if (x->ask->thread_name)
+        x->ask->thread_name(x->ask->arg, thread, out, NAME_BYTES);
+    else
+        snprintf(out, NAME_BYTES, "thread %u (node %u)", thread, t->team->node);
     return out;
 }
 
@@ -141,11 +144,12 @@ void tell_nic(struct explore *x, struct sim_qp *q, unsigned at, enum baton_nic_s
 {
     const struct baton_nic_entry *e = &q->entries[at];
     const char *kind = kinds[e->kind], *late = overtaken(q, at, step);
-    char where[NAME_BYTES], value[NAME_BYTES + 1], nic[NAME_BYTES];
+    char where[NAME_BYTES], value[NAME_BYTES + 1], nic[NAME_BYTES], who[NAME_BYTES];
     uint64_t *remote = (uint64_t *)(uintptr_t)e->remote;
     if (e->kind == BATON_NIC_FENCE)
         return;
-    snprintf(nic, sizeof(nic), "NIC of thread %u to node %u", q->ep->thread->number, q->node);
+    snprintf(nic, sizeof(nic), "NIC of %.32s to node %u",
+             name_thread(x, q->ep->thread->number, who), q->node);
     name_word(x, remote, where);
     switch (step) {
     case BATON_NIC_READ:
@@ -210,4 +214,10 @@ void tell_blocked(struct explore *x)
         else if (t->state != SIM_ENDED)
             tell_line(x, "%s: can not go on", who);
     }
+}
+
+void tell_note(struct explore *x, unsigned thread, const char *text)
+{
+    char who[NAME_BYTES];
+    tell_line(x, "%s: %s", name_thread(x, thread, who), text);
 }

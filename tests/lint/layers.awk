@@ -14,6 +14,7 @@ BEGIN {
     below["check"] = "base model fabric sim lock mem check"
     below["tool"] = "base model fabric sim lock mem txn tree bench check tool"
     owner["litmus"] = "model"
+    owner["check"] = "sim"
 }
 {
     split($0, part, ":")

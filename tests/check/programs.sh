@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# usage: programs.sh BATON FOLDER
+#
+# The examples of users' programs: as they are they are verified, with a mistake of order or a forgotten fence
+# they are not, and the schedule that shows it can be followed again. What is no program is refused.
+set -u
+baton=$1 folder=$2
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+expect() { # status, what must be said, words...
+    status=$1 said=$2
+    shift 2
+    "$@" >"$dir/out" 2>&1
+    found=$?
+    if [ "$found" != "$status" ] || ! grep -q -- "$said" "$dir/out"; then
+        echo "status $found instead of $status, or not \"$said\": $*"
+        cat "$dir/out"
+        failed=1
+    fi
+}
+
+for good in check_peterson check_message; do
+    expect 0 Verified "$baton" check "$folder/$good.so"
+done
+for bad in check_peterson_victim_first check_peterson_no_fence check_message_no_fence; do
+    expect 1 Violated "$baton" check "$folder/$bad.so" --schedule "$dir/$bad"
+    expect 1 '^Violated' "$baton" check "$folder/$bad.so" --replay "$dir/$bad"
+    expect 1 '^Violated' "$baton" check program "$folder/$bad.so" --replay "$dir/$bad"
+done
+expect 3 Unknown "$baton" check "$folder/check_peterson.so" --max-states 5
+expect 2 baton "$baton" check "$0"
+exit $failed

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* What the commands that explore have in common; see check_common.h. */
+#include "check_common.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <baton/error.h>
+
+static const char *const verdicts[] = {"Verified", "Violated", "Unknown"};
+
+uint64_t check_whole(struct argp_state *state, const char *name, const char *arg, uint64_t most)
+{
+    char *end;
+    errno = 0;
+    uint64_t v = strtoull(arg, &end, 0);
+    if (!*arg || *end || errno || *arg == '-' || v > most)
+        argp_error(state, "--%s %s: a whole number up to %" PRIu64 " is needed", name, arg, most);
+    return v;
+}
+
+static double seconds(struct argp_state *state, const char *arg)
+{
+    char *end;
+    double v = strtod(arg, &end);
+    if (!*arg || *end || !(v > 0 && v < 1e9))
+        argp_error(state, "--timeout %s: a number of seconds is needed", arg);
+    return v;
+}
+
+bool check_common_option(int key, char *arg, struct argp_state *state, struct check_common *c)
+{
+    struct sim_explore *x = &c->explore;
+    switch (key) {
+    case OPT_MAX_RUNS:
+        x->runs_max = check_whole(state, "max-runs", arg, UINT64_MAX);
+        return true;
+    case OPT_MAX_STATES:
+        x->states_max = check_whole(state, "max-states", arg, UINT64_MAX);
+        return true;
+    case OPT_TIMEOUT:
+        x->seconds_max = seconds(state, arg);
+        return true;
+    case OPT_CONTEXT_BOUND:
+        x->context_bound = (int)check_whole(state, "context-bound", arg, 1000);
+        return true;
+    case OPT_SELF_CHECK:
+        x->self_check = true;
+        return true;
+    case OPT_DIGESTS:
+        x->digests = true;
+        return true;
+    case OPT_NAIVE:
+        x->naive = true;
+        return true;
+    case OPT_JSON:
+        c->json = true;
+        return true;
+    case OPT_SCHEDULE:
+        c->schedule = arg;
+        return true;
+    case OPT_REPLAY:
+        c->replay = arg;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- Stories and schedules */
+
+static void tell(void *arg, const char *line)
+{
+    static unsigned n;
+    if (!line)
+        n = 0;
+    else if (*line == ' ')
+        printf("      %s\n", line);
+    else
+        printf("%4u  %s\n", ++n, line);
+}
+
+static int failed(const char *name, const char *what, int rc)
+{
+    fprintf(stderr, "%s: %s%s%s%s%s\n", name, what ? what : "", what ? ": " : "",
+            baton_strerror(rc), *baton_error_detail() ? "; " : "", baton_error_detail());
+    return CMD_USAGE;
+}
+
+int check_common_follow(const char *name, const struct check_schedule *schedule,
+                        struct check_subject *subject)
+{
+    struct sim_explore x = SIM_EXPLORE_STANDARD;
+    x.follow = true;
+    x.steps = schedule->steps;
+    x.steps_n = schedule->steps_n;
+    x.tell = tell;
+    tell(NULL, NULL);
+    int rc = subject->run(subject->arg, &x);
+    if (rc)
+        return failed(name, NULL, rc);
+    printf("%s: %s\n", verdicts[x.verdict],
+           x.verdict == SIM_VERIFIED ? "nothing wrong on this way" : x.text);
+    return x.verdict == SIM_VERIFIED   ? CMD_OK
+           : x.verdict == SIM_VIOLATED ? CMD_NOT_AS_EXPECTED
+                                       : CMD_GAVE_UP;
+}
+
+bool check_common_read(const char *name, const char *file, struct check_schedule *out)
+{
+    FILE *from = fopen(file, "r");
+    int rc = from ? check_schedule_read(from, out) : -errno;
+    if (from)
+        fclose(from);
+    if (rc)
+        failed(name, file, rc);
+    return !rc;
+}
+
+static int write_schedule(const char *file, const struct check_schedule *schedule)
+{
+    FILE *to = fopen(file, "w");
+    if (!to)
+        return -errno;
+    int rc = check_schedule_write(to, schedule);
+    return fclose(to) && !rc ? -errno : rc;
+}
+
+/* ---- Verdicts */
+
+static void print_json(const struct check_subject *s, const struct sim_explore *x)
+{
+    const char *comma = "";
+    printf("{%s\"verdict\":\"%s\",\"text\":\"%s\",\"runs\":%" PRIu64 ",\"states\":%" PRIu64
+           ",\"transitions\":%" PRIu64 ",\"depth\":%" PRIu64
+           ",\"seconds\":%.3f,\"memory_bytes\":%zu,\"reduction\":\"%s%s\",\"permutations\":%u,"
+           "\"bounds\":{",
+           s->json, verdicts[x->verdict], x->text, x->runs, x->states, x->transitions, x->depth,
+           x->seconds, x->memory, x->naive ? "states" : "states, steps taken at once",
+           x->permutations > 1 ? ", symmetry" : "", x->permutations);
+    if (x->runs_max)
+        printf("\"runs\":%" PRIu64, x->runs_max), comma = ",";
+    if (x->states_max)
+        printf("%s\"states\":%" PRIu64, comma, x->states_max), comma = ",";
+    if (x->seconds_max > 0)
+        printf("%s\"seconds\":%.12g", comma, x->seconds_max), comma = ",";
+    if (x->context_bound >= 0)
+        printf("%s\"preemptions\":%d", comma, x->context_bound);
+    printf("}}\n");
+}
+
+static void print_text(const struct check_subject *s, const struct sim_explore *x)
+{
+    printf("%s: %s%s%s; %" PRIu64 " states, %" PRIu64 " runs, depth %" PRIu64 ", %.2f s, %zu MiB\n",
+           s->text, verdicts[x->verdict], x->text[0] ? ": " : "", x->text, x->states, x->runs,
+           x->depth, x->seconds, x->memory >> 20);
+    if (x->checked)
+        printf("%" PRIu64 " digests were compared with stacks\n", x->checked);
+}
+
+int check_common_explore(const char *name, const struct check_common *c,
+                         struct check_subject *subject)
+{
+    struct sim_explore x = c->explore;
+    int rc = subject->run(subject->arg, &x);
+    if (rc)
+        return failed(name, subject->text, rc);
+    if (c->json)
+        print_json(subject, &x);
+    else
+        print_text(subject, &x);
+    fflush(stdout);
+    if (x.verdict == SIM_VIOLATED) {
+        struct check_schedule schedule = subject->head;
+        schedule.steps = x.found;
+        schedule.steps_n = x.found_n;
+        memcpy(schedule.violation, x.text, sizeof(schedule.violation));
+        if (c->schedule)
+            rc = write_schedule(c->schedule, &schedule);
+        if (rc)
+            failed(name, c->schedule, rc);
+        else if (!c->json)
+            (void)check_common_follow(name, &schedule, subject);
+    }
+    free(x.found);
+    return rc                          ? CMD_USAGE
+           : x.verdict == SIM_VERIFIED ? CMD_OK
+           : x.verdict == SIM_VIOLATED ? CMD_NOT_AS_EXPECTED
+                                       : CMD_GAVE_UP;
+}
