@@ -3,7 +3,8 @@
  * The world of RDMA NICs: libibverbs, reliable connected queue pairs.
  *
  * Options: device=NAME[+NAME..] (local nodes use them in turn), port=N, gid=N, timeout_ms=N (how long a
- * peer may be silent; to a request to connect, four times that), allow_torn=1 (locks may open on a device that tears words), and those of net.h.
+ * peer may be silent; to a request to connect, four times that), allow_torn=1 (locks may open on a
+ * device that tears words), and those of net.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -97,7 +98,8 @@ struct settings {
 
 static int settings_read(const char *options, struct settings *s)
 {
-    static const char *const known[] = {"device", "port", "gid", "timeout_ms", "allow_torn", NULL};
+    static const char *const known[] = {
+        "device", "port", "gid", "timeout_ms", "allow_torn", BATON_NET_OPTIONS, NULL};
     *s = (struct settings){.gid = -1, .timeout_ms = 1000};
     int rc = baton_options_check(options, known);
     baton_option(options, "device", s->devices, sizeof(s->devices));
