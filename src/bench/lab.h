@@ -6,7 +6,6 @@
  *
  * lab_plan.c      which runs there are
  * lab_run.c       carries them out, and the one-way time of the profile
- * lab_arrivals.c  a small run of its own, in which the order of arrival is known
  * lab_report.c    the report: the published figures beside ours
  * lab_pictures.c  CSV, and what gnuplot draws from it
  */
@@ -116,10 +115,6 @@ int lab_run(struct lab *lab);
 
 /* Half the shortest round trip of an eight-byte get between idle machines of that profile. */
 int lab_one_way(const char *profile, uint64_t *ns);
-
-/* The kind is that of p's series. -EPROTO: out of order, of a kind that promises order. */
-int lab_arrive(const char *profile, const struct lab_point *p, const struct baton_lock_ops *kind,
-               struct lab_arrivals *out);
 
 int lab_write_csv(const struct lab *lab);
 /* `drawn` false with 0: gnuplot is not installed; the .csv and .gp files are there all the same. */

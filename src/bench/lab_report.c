@@ -137,7 +137,7 @@ static const struct figure {
      "remote "
      "sections at most.",
      "A local thread of alock waits for whole remote budgets."},
-    {"the same against alock-r20",
+    {"local tail, times lower than alock-r20's (1-10 locks, the most)",
      "8",
      8,
      8,
@@ -181,7 +181,7 @@ static const struct figure {
      {LAB_ALOCK},
      "With a local budget of 20 and a remote one of 5 alock favours local threads.",
      "Nearly all remote threads wait without a ticket, and local ones take turns alone."},
-    {"the same against alock-r20",
+    {"local throughput, times alock-r20's, 1 lock",
      "11.9",
      11.9,
      11.9,
@@ -203,7 +203,7 @@ static const struct figure {
      {LAB_ALOCK},
      "With a local budget of 20 and a remote one of 5 alock favours local threads.",
      "With fewer remote waiters a lock, local threads rarely wait for more than one of them."},
-    {"the same against alock-r20",
+    {"local throughput, times alock-r20's, 10 locks",
      "2",
      2,
      2,
@@ -656,11 +656,14 @@ static void bypass(const struct report *r)
 {
     FILE *f = r->f;
     unsigned xs[32], n = lab_values(r->lab, LAB_BYPASS, 0, xs, 32);
-    double local[2] = {lab_us(&at(r, 0, LAB_FARLOCK)->latency[FAIR_LOCAL], 0.999),
-                       lab_us(&at(r, 0, LAB_PUBLISHED)->latency[FAIR_LOCAL], 0.999)};
-    double remote[2] = {lab_us(&at(r, 0, LAB_FARLOCK)->latency[FAIR_REMOTE], 0.999),
-                        lab_us(&at(r, 0, LAB_PUBLISHED)->latency[FAIR_REMOTE], 0.999)};
-    bool at_or_below[2] = {false, false};
+    static const enum lab_series of[] = {LAB_FARLOCK, LAB_PUBLISHED, LAB_ALOCK, LAB_ALOCK_R};
+    enum { OF = sizeof(of) / sizeof(*of) };
+    double local[OF], remote[OF];
+    bool at_or_below[OF] = {false};
+    for (unsigned k = 0; k < OF; k++) {
+        local[k] = lab_us(&at(r, 0, of[k])->latency[FAIR_LOCAL], 0.999);
+        remote[k] = lab_us(&at(r, 0, of[k])->latency[FAIR_REMOTE], 0.999);
+    }
     fprintf(f, "## The policy knob: merge.bypass\n\n");
     if (!r->lab->has_bypass) {
         fprintf(f, "merge has no such parameter in this build.\n\n");
@@ -677,12 +680,12 @@ static void bypass(const struct report *r)
         fprintf(f, "| %u | %.1f | %.1f | %.1f | %.1f | %.0f | %.0f |\n", xs[i], lab_us(l, 0.5),
                 lab_us(l, 0.999), lab_us(m, 0.5), lab_us(m, 0.999),
                 lab_per_s(r->scratch, FAIR_LOCAL), lab_per_s(r->scratch, FAIR_REMOTE));
-        for (unsigned k = 0; k < 2; k++)
+        for (unsigned k = 0; k < OF; k++)
             at_or_below[k] |= lab_us(l, 0.999) <= local[k] && lab_us(m, 0.999) <= remote[k];
     }
-    for (unsigned k = 0; k < 2; k++)
+    for (unsigned k = 0; k < OF; k++)
         fprintf(f, "\nA point at or below %s's local (%.1f us) and remote (%.1f us) p99.9: %s.\n",
-                k ? "farlock-pub" : "farlock", local[k], remote[k],
+                lab_series_names[of[k]], local[k], remote[k],
                 at_or_below[k] ? "there is one" : "there is none");
     fprintf(f, "\n");
     picture(r, "bypass", "local against remote tail");

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "bench/arrivals.h"
 #include "bench/lab.h"
 
 static const char *kind_of(enum lab_series series)
@@ -210,6 +211,38 @@ int lab_one_way(const char *profile, uint64_t *ns)
     return rc ? rc : closed;
 }
 
+/* 12 local and then 12 remote threads come while a remote one holds the lock, once each. */
+static int arrive(const struct lab *lab, const struct lab_point *p, struct lab_arrivals *out)
+{
+    char options[512];
+    struct bench_arrivals all;
+    struct bench_config c = {.fabric = "sim",
+                             .nodes = p->nodes,
+                             .local_cs_ns = LAB_LOCAL_CS_NS,
+                             .remote_cs_ns = p->remote_cs_ns,
+                             .options = options,
+                             .seed = 1};
+    snprintf(options, sizeof(options), "driver=timed,profile=%s", lab->options->profile);
+    for (unsigned i = 0; i < p->params_n; i++)
+        c.params[c.params_count++] = p->params[i];
+    const struct baton_lock_ops *kind = baton_lock_kind(kind_of(p->series));
+    int rc = bench_arrivals_read("12local-12remote", &c, &all);
+    if (rc)
+        return rc;
+    rc = bench_arrivals_run(&c, kind, &all);
+    out->opened = all.left_ns;
+    for (unsigned i = 0; i < all.count && !rc; i++) {
+        out->order[all.list[i].served - 1] = i;
+        out->entered[i] = all.list[i].entered_ns;
+        out->count++;
+    }
+    out->in_order = bench_arrivals_in_order(&all);
+    bench_arrivals_free(&all);
+    if (!rc && kind->caps & BATON_LOCK_FCFS && !out->in_order)
+        rc = baton_fail(-EPROTO, "%s did not serve controlled arrivals in their order", kind->name);
+    return rc;
+}
+
 static int arrivals(struct lab *lab)
 {
     int rc = 0;
@@ -217,7 +250,7 @@ static int arrivals(struct lab *lab)
         const struct lab_point *p = &lab->points[i];
         struct lab_arrivals *out = &lab->arrivals[p->series];
         if (p->suite == LAB_LOCKS && !out->count)
-            rc = lab_arrive(lab->options->profile, p, baton_lock_kind(kind_of(p->series)), out);
+            rc = arrive(lab, p, out);
     }
     return rc;
 }
