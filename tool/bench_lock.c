@@ -12,6 +12,7 @@
 
 enum {
     OPT_FABRIC = 256,
+    OPT_OPTIONS,
     OPT_NODES,
     OPT_THREADS,
     OPT_LOCAL,
@@ -42,7 +43,9 @@ enum {
 };
 
 static const struct argp_option options[] = {
-    {"fabric", OPT_FABRIC, "NAME", 0, "shm (default), step or sim; see baton info", 0},
+    {"fabric", OPT_FABRIC, "NAME", 0, "shm (default) or another; see baton info", 0},
+    {"options", OPT_OPTIONS, "NAME=VALUE,..", 0, "settings of the fabric, such as device=mlx5_0",
+     0},
     {"nodes", OPT_NODES, "N", 0, "nodes of the cluster (default 2)", 0},
     {"threads", OPT_THREADS, "T", 0, "threads on every node (default 2)", 0},
     {"local", OPT_LOCAL, "N", 0, "threads on the host node, instead of --threads", 0},
@@ -62,7 +65,7 @@ static const struct argp_option options[] = {
     {"format", OPT_FORMAT, "FORMAT", 0, "table (default), json or csv", 0},
     {"hgrm", OPT_HGRM, "DIR", 0, "write the latency histograms there (.hgrm in us, and .csv)", 0},
     {"plot", OPT_PLOT, "DIR", 0, "draw latency, throughput and fairness there (needs gnuplot)", 0},
-    {"in-process", OPT_IN_PROCESS, NULL, 0, "shm: the nodes are threads of one process", 0},
+    {"in-process", OPT_IN_PROCESS, NULL, 0, "the nodes are threads of one process", 0},
     {"swap", OPT_SWAP, NULL, 0, "step: operations that nothing orders may change places", 0},
     {"profile", OPT_PROFILE, "NAME", 0, "sim: cx3, cx5, cx6 (default) or a file; see baton info",
      0},
@@ -93,6 +96,7 @@ struct args {
     const char *kinds;
     enum bench_format format;
     const char *hgrm, *plot, *profile, *driver;
+    const char *settings;
     char options[512], faults[128];
     const char *arrivals;
     bool replay;
@@ -179,6 +183,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case OPT_FABRIC:
         choose_fabric(state, a, arg);
+        break;
+    case OPT_OPTIONS:
+        a->settings = arg;
         break;
     case OPT_NODES:
         c->nodes = (unsigned)whole(state, "nodes", arg, 1, 4096);
@@ -287,6 +294,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--arrivals goes with --fabric sim and one --host");
         if (c->faults && (!a->driver || strcmp(a->driver, "random")))
             argp_error(state, "--faults goes with --driver random");
+        if (a->settings && (!strcmp(c->fabric, "sim") || !strcmp(c->fabric, "step")))
+            argp_error(state, "--options is for fabrics that are not simulated");
+        c->options = a->settings;
         if (!strcmp(c->fabric, "sim")) {
             snprintf(a->options, sizeof(a->options), "driver=%s,profile=%s%s%s",
                      a->driver ? a->driver : "timed", a->profile ? a->profile : "cx6",

@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "net_test.h"
 
-static struct place place;
+static struct baton_net_place place;
 static struct child a, b;
 static struct baton_random dice;
 
@@ -224,7 +224,7 @@ int main(int argc, char **argv)
     printf("seed %" PRIu64 "\n", seed);
     baton_random_init(&dice, seed);
     signal(SIGPIPE, SIG_IGN);
-    place_make(&place);
+    CHECK(!baton_net_place_make(&place));
     a = child_start();
     b = child_start();
     CHECK_IS(child_ask(&a, "open %s|0|16|0", place.options), 0);
@@ -242,6 +242,6 @@ int main(int argc, char **argv)
     silence();
     child_end(&b);
     child_end(&a);
-    place_remove(&place);
+    baton_net_place_remove(&place);
     return 0;
 }

@@ -8,7 +8,7 @@
 
 enum { NODES = 4 };
 
-static struct place place;
+static struct baton_net_place place;
 static struct child node[NODES];
 
 static int open_as(struct child *c, int first, unsigned nodes)
@@ -18,7 +18,7 @@ static int open_as(struct child *c, int first, unsigned nodes)
 
 static void start_all(void)
 {
-    place_make(&place);
+    CHECK(!baton_net_place_make(&place));
     for (int i = 0; i < NODES; i++)
         node[i] = child_start();
     /* Node 0 comes last, and the others wait for it. */
@@ -47,7 +47,7 @@ static void end_all(void)
     for (int i = 0; i < NODES; i++)
         if (node[i].pid)
             child_end(&node[i]);
-    place_remove(&place);
+    baton_net_place_remove(&place);
 }
 
 static void blobs(void)
@@ -141,7 +141,9 @@ static void departures(void)
 
 static void refusals(void)
 {
+    struct baton_net_place empty; /* a port that nobody listens at */
     struct child c = child_start();
+    CHECK(!baton_net_place_make(&empty));
     CHECK_IS(open_as(&c, 1, 0), -EBUSY);
     CHECK_IS(open_as(&c, 900, 0), -EBUSY);
     CHECK_IS(open_as(&c, 0, NODES), -EADDRINUSE);
@@ -151,8 +153,9 @@ static void refusals(void)
     CHECK_IS(child_ask(&c, "open rendezvous=127.0.0.1:%u|-1|0|0", place.port), -EINVAL);
     CHECK_IS(child_ask(&c, "open rendezvous=127.0.0.1,secret=x|-1|0|0"), -ENOENT);
     CHECK_IS(child_ask(&c, "open rendezvous=127.0.0.1:%u,secret=%s/secret,join_ms=300|-1|0|0",
-                       place_port(), place.folder),
+                       empty.port, place.folder),
              -ETIMEDOUT);
+    baton_net_place_remove(&empty);
     child_end(&c);
 }
 
@@ -177,7 +180,7 @@ static void without_node_0(void)
 /* A process can be several nodes. */
 static void several(void)
 {
-    place_make(&place);
+    CHECK(!baton_net_place_make(&place));
     struct child a = child_start(), b = child_start();
     CHECK_IS(child_ask(&a, "open %s|0|8|3", place.options), 0);
     CHECK_IS(child_ask(&b, "open %s|-1|0|4", place.options), 0);
@@ -191,7 +194,7 @@ static void several(void)
     CHECK(child_comes_to(&a, "gone", 4));
     CHECK_IS(child_ask(&a, "state 7"), BATON_NODE_ABSENT);
     child_end(&a);
-    place_remove(&place);
+    baton_net_place_remove(&place);
 }
 
 int main(void)

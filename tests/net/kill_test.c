@@ -14,7 +14,7 @@
 
 enum { PLACES = 6, NAMES = 2 };
 
-static struct place place;
+static struct baton_net_place place;
 static struct baton_random dice;
 static unsigned long killed, joined, asked;
 
@@ -164,7 +164,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     baton_random_init(&dice, seed);
     signal(SIGPIPE, SIG_IGN);
-    place_make(&place);
+    CHECK(!baton_net_place_make(&place));
     uint64_t end = test_now() + (uint64_t)(seconds * 1e9);
     unsigned long rounds = 0;
     while (test_now() < end) {
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
         memset(one, 0, sizeof(one));
         rounds++;
     }
-    place_remove(&place);
+    baton_net_place_remove(&place);
     printf("%lu clusters, %lu joins, %lu names asked for, %lu kills\n", rounds, joined, asked,
            killed);
     return 0;

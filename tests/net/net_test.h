@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "fabric/net.h"
+#include "fabric/net_place.h"
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
@@ -235,15 +236,5 @@ static inline bool child_comes_to(struct child *c, const char *question, int wan
     fprintf(stderr, "%s: %d, not %d\n", question, rc, wanted);
     return false;
 }
-
-/* A port that nobody listens at, a folder of our own, a secret in it. */
-struct place {
-    char folder[64], options[200];
-    unsigned port;
-};
-
-unsigned place_port(void);
-void place_make(struct place *p);
-void place_remove(struct place *p);
 
 #endif
