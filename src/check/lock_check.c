@@ -46,7 +46,7 @@ struct run {
     baton_gptr line;
     baton_gptr data; /* counter, owner */
     uint64_t *words; /* the same by CPU, for who may */
-    unsigned nodes, data_node;
+    unsigned threads, nodes, data_node;
     bool fcfs;
     void (*tell)(void *arg, const char *line);
     void *tell_arg;
@@ -109,8 +109,8 @@ static void enter(const struct member *m, struct baton_ep *ep)
 static uint8_t mask_to(uint8_t mask, const uint8_t *to)
 {
     uint8_t out = 0;
-    for (unsigned t = 0; t < SIM_THREADS_MAX; t++)
-        if (mask >> t & 1)
+    for (unsigned t = 0; mask; t++, mask >>= 1)
+        if (mask & 1)
             out |= (uint8_t)(1u << to[t]);
     return out;
 }
@@ -122,13 +122,14 @@ static uint64_t ghost_hash(void *arg, const uint8_t *to)
     uint64_t before = 0;
     if (!r->fcfs)
         return g->inside;
-    for (unsigned t = 0; t < SIM_THREADS_MAX; t++)
-        before |= (uint64_t)mask_to(g->before[t], to) << 8 * to[t];
+    for (unsigned t = 0; t < r->threads; t++)
+        if (g->before[t])
+            before |= (uint64_t)mask_to(g->before[t], to) << 8 * to[t];
     uint64_t h = (before ^ 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
     return h ^ h >> 32 ^ (uint64_t)g->inside << 8 ^ mask_to(g->waiting, to);
 }
 
-static const char * final(void *arg)
+static const char *at_end(void *arg)
 {
     const struct run *r = arg;
     const struct check_lock *c = r->config;
@@ -388,7 +389,7 @@ static int explore(struct run *r)
     x->ghost_bytes = sizeof(r->ghost);
     x->ghost_hash = ghost_hash;
     x->event = event;
-    x->final = final;
+    x->final = at_end;
     x->name = word_name;
     x->thread_name = thread_name;
     x->arg = r;
@@ -410,6 +411,7 @@ int check_lock_run(const struct check_lock *config, struct sim_explore *x)
     if (!config->kind || !threads_of(config) || threads_of(config) > SIM_THREADS_MAX ||
         !config->rounds)
         return baton_fail(-EINVAL, "1 to %u threads, at least one round", SIM_THREADS_MAX);
+    run.threads = threads_of(config);
     run.nodes = 1 + config->remote + other;
     run.data_node = other ? run.nodes - 1 : 0;
     run.fcfs = config->kind->caps & BATON_LOCK_FCFS && !config->no_fcfs;

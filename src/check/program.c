@@ -25,7 +25,7 @@ static int body(struct baton_ep *ep, unsigned thread, void *arg)
     return m->run->program->threads[m->number].body(ep, m->run->state);
 }
 
-static const char * final(void *arg)
+static const char *at_end(void *arg)
 {
     const struct run *r = arg;
     return r->program->final(r->state);
@@ -67,7 +67,7 @@ static int run_in(struct baton_cluster *cluster, struct run *r, struct sim_explo
     x->arg = r;
     x->ghost = r->state;
     x->ghost_bytes = r->program->state_bytes;
-    x->final = r->program->final ? final : NULL;
+    x->final = r->program->final ? at_end : NULL;
     int rc = sim_explore_attach(cluster, x);
     if (!rc)
         rc = baton_run(cluster, teams, threads);

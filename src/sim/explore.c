@@ -257,6 +257,7 @@ static void depth_first(struct search *d)
         struct level *l = &d->levels[d->depth - 1];
         if (l->next == l->n) {
             here = false;
+            image_drop(x, &l->image);
             if (--d->depth)
                 next_step(l - 1);
             continue;
@@ -368,7 +369,7 @@ static bool breadth_first(struct explore *x, double end)
     }
 out:
     free(nodes);
-    free(image.bytes);
+    images_free(x, &image);
     seen_free(&seen);
     return found;
 }
@@ -486,9 +487,9 @@ static int search(struct explore *x)
             depth_first(&d);
     } while (x->stale && !x->violated && !x->too_many && !x->no_memory && !d.stopped);
 
-    ask->memory = (d.seen.mask + 1) * sizeof(*d.seen.slot);
+    ask->memory = (d.seen.mask + 1) * sizeof(*d.seen.slot) + x->kept_bytes;
     for (size_t i = 0; i < d.room; i++)
-        ask->memory += d.levels[i].image.room;
+        ask->memory += d.levels[i].image.shared.room;
     if (x->violated) {
         rc = keep_way(&d);
         if (ask->shortest && !rc) {
@@ -510,7 +511,7 @@ static int search(struct explore *x)
     }
     seen_free(&d.seen);
     for (size_t i = 0; i < d.room; i++) {
-        free(d.levels[i].image.bytes);
+        images_free(x, &d.levels[i].image);
         free(d.levels[i].steps);
     }
     free(d.levels);
@@ -543,6 +544,25 @@ static void abandon(struct explore *x)
     forget_reports(s);
 }
 
+static void forget_images(struct explore *x)
+{
+    images_free(x, &x->start);
+    for (unsigned t = 0; t < SIM_THREADS_MAX; t++) {
+        if (x->live[t] && !--x->live[t]->uses) {
+            x->live[t]->next = x->free_kept;
+            x->free_kept = x->live[t];
+        }
+        x->live[t] = NULL;
+    }
+    while (x->free_kept) {
+        struct kept *k = x->free_kept;
+        x->free_kept = k->next;
+        free(k->bytes.at);
+        free(k);
+    }
+    x->kept_bytes = 0;
+}
+
 /* Threads on one node have their private memory of the library there, too. */
 static void ranges_find(struct explore *x)
 {
@@ -565,15 +585,16 @@ static int start(struct explore *x)
     for (unsigned t = 0; t < x->threads; t++) {
         for (unsigned p = 0; p < PERMUTATIONS_MAX; p++)
             x->extra[t].digest[p] = 1;
-        x->extra[t].armed = 0;
+        x->armed[t] = 0;
+        touch(x, t);
         x->extra[t].fresh = x->extra[t].relaxes = false;
         sim_resume(s, s->threads[t]);
         if (!s->threads[t]->ep)
             return s->threads[t]->rc ? s->threads[t]->rc : -ENOMEM;
     }
     x->starting = false;
-    int rc = regions_find(x);
     ranges_find(x);
+    int rc = regions_find(x);
     words_rename(x);
     if (!rc && !x->ask->follow)
         image_save(x, &x->start);
@@ -636,12 +657,12 @@ int explore_run(struct sim *s)
     ask->permutations = x->permutations;
     ask->seconds = clock_now() - begin;
     abandon(x);
+    forget_images(x);
     for (size_t i = 0; i < s->threads_n; i++)
         s->threads[i]->rc = 0;
     x->threads = 0;
     names_clear(x);
-    free(x->start.bytes);
-    x->start = (struct image){0};
+    own_words_free(x);
     free(x->node_to);
     x->node_to = NULL;
     free(x->stacks);
@@ -669,6 +690,7 @@ void explore_close(struct sim *s)
     struct explore *x = explore_of(s);
     free(x->standard.found);
     free(x->words);
+    free(x->values);
     free(x->index);
     free(x);
 }

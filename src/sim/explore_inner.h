@@ -30,7 +30,6 @@ enum word_use {
 struct word {
     uint64_t *at;
     uint64_t initial; /* when the exploration began */
-    uint64_t value;   /* as last written through the contract */
     uint8_t uses;
     uint8_t cpus;                    /* mask of threads */
     uint8_t lands;                   /* mask of threads */
@@ -42,8 +41,8 @@ struct word {
 
 /* What the driver keeps for a thread beside struct sim_thread. */
 struct thread_extra {
-    uint8_t armed; /* events that wait for its next visible step */
-    bool fresh;    /* `hash` is what explore_hash would compute */
+    uint64_t version; /* changes whenever anything of the thread does */
+    bool fresh;       /* `hash` is what explore_hash would compute */
     bool
         relaxes; /* it has been seen to use baton_relax: what its turns read belongs to the state */
     uint64_t digest[PERMUTATIONS_MAX];
@@ -61,12 +60,26 @@ struct names {
 struct region {
     char *at;
     size_t bytes;
+    int thread; /* who alone writes there by hand; -1: anybody */
+};
+
+struct bytes {
+    char *at;
+    size_t n, room;
+    bool saving, no_memory;
+};
+
+/* A thread as it was at some moment. Images share them: a step changes one thread, seldom more. */
+struct kept {
+    struct kept *next; /* while free */
+    unsigned uses;
+    uint64_t version;
+    struct bytes bytes;
 };
 
 struct image {
-    char *bytes;
-    size_t n, room;
-    bool saving, no_memory;
+    struct bytes shared;
+    struct kept *threads[SIM_THREADS_MAX];
 };
 
 struct choices {
@@ -79,6 +92,7 @@ struct explore {
     struct sim_explore *ask, standard;
 
     struct word *words;
+    uint64_t *values; /* of words, as last written through the contract */
     unsigned words_n, words_room;
     uint32_t *index; /* of words by address, plus one; 0 none */
     uint32_t index_mask;
@@ -94,6 +108,16 @@ struct explore {
     unsigned ranges_n;
 
     struct thread_extra extra[SIM_THREADS_MAX];
+    uint64_t armed[SIM_THREADS_MAX]; /* events that wait for the thread's next visible step */
+    uint64_t versions;
+    struct kept *live[SIM_THREADS_MAX], *free_kept; /* `live`: the thread as it is now, if kept */
+    size_t kept_bytes;
+    unsigned touched; /* mask of threads that may have something to do at once */
+    bool uses_changed;
+    struct own_words {
+        const uint64_t **at;
+        unsigned n, room;
+    } own_words[SIM_THREADS_MAX];
     struct names names;
     /* By thread: the first of its class; which permutation of that one equals permutation p of this one. */
     uint8_t first_of[SIM_THREADS_MAX], as_first[SIM_THREADS_MAX][PERMUTATIONS_MAX];
@@ -139,6 +163,14 @@ static inline struct sim_ep *explore_ep(const struct sim_thread *t)
     return t->ep ? baton_epx(t->ep)->world.state : NULL;
 }
 
+/* Something of the thread is about to change. */
+static inline void touch(struct explore *x, unsigned thread)
+{
+    x->extra[thread].fresh = false;
+    x->extra[thread].version = ++x->versions;
+    x->touched |= 1u << thread;
+}
+
 static inline struct sim_buffered *explore_buffered(struct sim_thread *t, unsigned i)
 {
     return &t->buffer[(t->buffer_first + i) % SIM_BUFFER_MAX];
@@ -167,6 +199,7 @@ uint8_t own_memory(struct explore *x,
                    const uint64_t *at); /* mask of threads whose own memory it is in */
 void name_thread_state(struct explore *x, struct sim_thread *t);
 void names_clear(struct explore *x);
+void own_words_free(struct explore *x);
 uint64_t ep_knows(struct explore *x, const struct baton_epx *ep, unsigned p);
 void stack_clean(struct sim_thread *t);
 void stack_check(struct explore *x, struct sim_thread *t);
@@ -176,6 +209,8 @@ void stack_check(struct explore *x, struct sim_thread *t);
 int regions_find(struct explore *x);
 void image_save(struct explore *x, struct image *image);
 void image_restore(struct explore *x, struct image *image);
+void image_drop(struct explore *x, struct image *image); /* it is not needed again */
+void images_free(struct explore *x, struct image *image);
 
 /* ---- explore_step.c */
 

@@ -44,29 +44,63 @@ uint8_t own_memory(struct explore *x, const uint64_t *at)
     return mask;
 }
 
-/* What others may look at is part of memory, not of what the thread knows. */
-static uint64_t hash_memory(struct explore *x, const uint64_t *from, size_t bytes, uint64_t h)
+static void own_words_add(struct explore *x, unsigned t, const uint64_t *from, size_t bytes)
 {
+    struct own_words *own = &x->own_words[t];
     for (const uint64_t *word = from; word < from + bytes / 8; word++) {
+        /* What others may look at is part of memory, not of what the thread knows. */
         const struct word *w = word_find(x, word);
-        if (!w || !(w->uses & ~(USE_LAND | USE_SOURCE)))
-            h = hash2(h, *word);
+        if (w && w->uses & ~(USE_LAND | USE_SOURCE))
+            continue;
+        if (own->n == own->room) {
+            unsigned room = 2 * own->room + 64;
+            const uint64_t **more = realloc(own->at, room * sizeof(*more));
+            if (!more) {
+                x->no_memory = true;
+                return;
+            }
+            own->at = more;
+            own->room = room;
+        }
+        own->at[own->n++] = word;
     }
-    return h;
+}
+
+static void own_words_find(struct explore *x)
+{
+    x->uses_changed = false;
+    for (unsigned t = 0; t < x->threads; t++) {
+        struct baton_node *node = x->s->cluster->local[x->s->threads[t]->team->node];
+        x->own_words[t].n = 0;
+        if (!x->ask->ranges_n)
+            own_words_add(x, t, (uint64_t *)node->segments[0].memory, baton_arena_extent(node));
+    }
+    for (unsigned i = 0; i < x->ranges_n && x->ask->ranges_n; i++) {
+        const struct sim_range *r = &x->ranges[i];
+        void *at;
+        if (!baton_ptr(x->s->cluster->local[x->s->threads[r->thread]->team->node], r->base,
+                       r->bytes, &at))
+            own_words_add(x, r->thread, at, r->bytes);
+    }
+}
+
+void own_words_free(struct explore *x)
+{
+    for (unsigned t = 0; t < SIM_THREADS_MAX; t++) {
+        free(x->own_words[t].at);
+        x->own_words[t] = (struct own_words){0};
+    }
 }
 
 static uint64_t hash_own_memory(struct explore *x, const struct sim_thread *t)
 {
-    struct baton_node *node = x->s->cluster->local[t->team->node];
-    uint64_t h = 0;
-    if (!x->ask->ranges_n)
-        return hash_memory(x, (uint64_t *)node->segments[0].memory, baton_arena_extent(node), h);
-    for (unsigned i = 0; i < x->ranges_n; i++) {
-        const struct sim_range *r = &x->ranges[i];
-        void *at;
-        if (r->thread == t->number && !baton_ptr(node, r->base, r->bytes, &at))
-            h = hash_memory(x, at, r->bytes, h);
-    }
+    if (x->uses_changed)
+        own_words_find(x);
+    const struct own_words *own = &x->own_words[t->number];
+    uint64_t h = own->n;
+    for (unsigned i = 0; i < own->n; i++)
+        if (*own->at[i])
+            h = hash2(h, *own->at[i] + (uint64_t)i * 0x9fb21c651e98df25u);
     return h;
 }
 

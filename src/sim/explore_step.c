@@ -74,7 +74,7 @@ static void thread_saw(struct sim *s, struct sim_thread *t, uint64_t value)
         return;
     }
     uint64_t *digest = x->extra[t->number].digest;
-    x->extra[t->number].fresh = false;
+    touch(x, t->number);
     for (unsigned p = 0; p < x->permutations; p++)
         digest[p] = hash2(digest[p], word_map(x, p, value));
 }
@@ -114,7 +114,7 @@ static void buffered(struct sim *s, struct sim_thread *t)
     struct explore *x = explore_of(s);
     struct sim_buffered *b = explore_buffered(t, t->buffer_n - 1);
     unsigned id = baton_id_index(b->op.id);
-    b->op.flags |= (uint8_t)(x->extra[t->number].armed << MARK_SHIFT);
+    b->op.flags |= (uint8_t)(x->armed[t->number] << MARK_SHIFT);
     if (!b->word && !x->ids_known[id]) {
         x->ids_known[id] = 1;
         x->ids[x->ids_n++] = (uint16_t)id;
@@ -188,7 +188,7 @@ static void resume(struct explore *x, struct sim_thread *t)
 {
     stack_clean(t);
     sim_resume(x->s, t);
-    x->extra[t->number].fresh = false;
+    touch(x, t->number);
     if (t->state == SIM_RELAX && !x->extra[t->number].relaxes) {
         /* Until now what its turns read made no difference, and was not part of the state. */
         x->extra[t->number].relaxes = true;
@@ -207,20 +207,19 @@ static void resume(struct explore *x, struct sim_thread *t)
 
 static void fire(struct explore *x, unsigned thread, unsigned events, bool quiet)
 {
-    struct thread_extra *extra = &x->extra[thread];
     if (quiet)
         return;
-    events &= extra->armed;
+    events &= (unsigned)x->armed[thread];
     if (!events)
         return;
-    extra->armed &= (uint8_t)~events;
+    x->armed[thread] &= ~(uint64_t)events;
     if (x->ask->event)
         x->ask->event(x->ask->arg, thread, events);
 }
 
 static void flush(struct explore *x, struct sim_thread *t)
 {
-    x->extra[t->number].fresh = false;
+    touch(x, t->number);
     sim_flush(x->s, t);
 }
 
@@ -340,7 +339,7 @@ static void nic_take(struct explore *x, struct sim_qp *q, unsigned at, enum bato
         q->values[at].to_local = 0;
         x->constant = true;
     }
-    x->extra[thread].fresh = false;
+    touch(x, thread);
     sim_nic_apply(x->s, q, at, step);
     x->constant = false;
     if (x->s->reports_n)
@@ -368,16 +367,34 @@ again:
     return any;
 }
 
+static bool settle_qps(struct explore *x, struct sim_thread *t)
+{
+    struct sim_ep *e = explore_ep(t);
+    bool any = false;
+    for (unsigned n = 0; e && e->busy && n < x->nodes; n++)
+        if (e->qps[n] && e->qps[n]->nic.n)
+            any |= settle_qp(x, e->qps[n]);
+    return any;
+}
+
 void steps_settle(struct explore *x)
 {
     struct sim *s = x->s;
     bool any = !over(x) && !x->ask->follow;
     while (any) {
         any = false;
-        for (unsigned t = 0; t < x->threads; t++)
-            any |= settle_thread(x, s->threads[t]);
-        for (size_t i = 0; i < s->busy_n; i++)
-            any |= settle_qp(x, s->busy[i]);
+        for (unsigned t = 0; t < x->threads; t++) {
+            /* What a thread and its queue pairs can do at once depends on themselves only, but for the end
+             * of a relax, which depends on memory. */
+            if (!(x->touched >> t & 1) && s->threads[t]->state != SIM_RELAX)
+                continue;
+            bool moved = settle_thread(x, s->threads[t]);
+            moved |= settle_qps(x, s->threads[t]);
+            if (moved)
+                any = true;
+            else
+                x->touched &= ~(1u << t);
+        }
         any &= !over(x);
     }
 }
@@ -535,7 +552,7 @@ void sim_explore_when(struct baton_ep *ep, unsigned events)
 {
     struct explore *x = running(ep);
     if (x)
-        x->extra[x->s->current->number].armed |= (uint8_t)events;
+        x->armed[x->s->current->number] |= events;
 }
 
 void baton_check_note(struct baton_ep *ep, const char *text)

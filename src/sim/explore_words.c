@@ -79,10 +79,13 @@ static bool grow(struct explore *x)
 {
     unsigned room = x->words_room ? 2 * x->words_room : 256;
     struct word *words = realloc(x->words, room * sizeof(*words));
+    uint64_t *values = realloc(x->values, room * sizeof(*values));
     uint32_t *index = calloc(4 * room, sizeof(*index));
     if (words)
         x->words = words;
-    if (!words || !index) {
+    if (values)
+        x->values = values;
+    if (!words || !values || !index) {
         free(index);
         x->no_memory = true;
         return false;
@@ -139,8 +142,12 @@ struct word *word_of(struct explore *x, const uint64_t *at)
             slot = (slot + 1) & x->index_mask;
     }
     struct word *w = &x->words[x->words_n++];
-    *w = (struct word){
-        .at = (uint64_t *)(uintptr_t)at, .initial = *at, .value = *at, .kept = is_kept(x, at)};
+    *w = (struct word){.at = (uint64_t *)(uintptr_t)at,
+                       .initial = *at,
+                       .kept = is_kept(x, at),
+                       .local = own_memory(x, at)};
+    x->values[x->words_n - 1] = *at;
+    x->uses_changed = true;
     rename_word(x, w);
     x->index[slot] = x->words_n;
     return w;
@@ -160,6 +167,7 @@ struct word *word_use(struct explore *x, const uint64_t *at, enum word_use use, 
         lands |= (uint8_t)(1u << thread);
     if (uses != w->uses || cpus != w->cpus || lands != w->lands) {
         x->stale |= w->relied;
+        x->uses_changed = true;
         w->uses = uses;
         w->cpus = cpus;
         w->lands = lands;
@@ -212,13 +220,14 @@ void word_write(struct sim *s, uint64_t *at, uint64_t value)
     if (!x->threads)
         return;
     struct word *w = word_of(x, at);
-    if (!w || w->value == value)
+    if (!w || x->values[w - x->words] == value)
         return;
+    uint64_t *now = &x->values[w - x->words];
     /* What only its owner looks at belongs to what the owner knows. */
     if (!(word_quiet(x, w, USE_LAND) && (x->ask->digests || w->lands & w->local)))
         for (unsigned p = 0; p < x->permutations; p++)
-            x->memory_hash[p] ^= contribution(x, w, p, w->value) ^ contribution(x, w, p, value);
-    w->value = value;
+            x->memory_hash[p] ^= contribution(x, w, p, *now) ^ contribution(x, w, p, value);
+    *now = value;
 }
 
 /* ---- Permutations */
@@ -327,54 +336,54 @@ int permutations_find(struct explore *x)
 
 /* ---- The hash of a state */
 
-static uint64_t place_name(struct explore *x, unsigned p, uint64_t local)
+static const uint64_t *place_names(struct explore *x, uint64_t local)
 {
-    if (!local)
-        return 0;
-    struct word *w = word_of(x, (const uint64_t *)(uintptr_t)local);
-    return w ? w->name[p] : 0;
+    static const uint64_t none[PERMUTATIONS_MAX];
+    struct word *w = local ? word_of(x, (const uint64_t *)(uintptr_t)local) : NULL;
+    return w ? w->name : none;
 }
 
-static uint64_t hash_buffered(struct explore *x, unsigned p, const struct sim_buffered *b)
+static void hash_buffered(struct explore *x, const struct sim_buffered *b, uint64_t *out)
 {
     const struct baton_op *op = &b->op;
-    if (b->word)
-        return hash2(hash2(place_name(x, p, (uintptr_t)b->word), word_map(x, p, b->value)),
-                     op->flags);
-    uint64_t h = hash2(word_map(x, p, op->remote),
-                       (uint64_t)op->kind << 48 | (uint64_t)op->flags << 32 | op->bytes);
-    h = hash2(h, word_map(x, p, op->value));
-    h = hash2(h, word_map(x, p, op->expected));
-    return hash2(h, place_name(x, p, (uintptr_t)op->local));
+    const uint64_t *names = place_names(x, b->word ? (uintptr_t)b->word : (uintptr_t)op->local);
+    uint64_t what = (uint64_t)op->kind << 48 | (uint64_t)op->flags << 32 | op->bytes;
+    for (unsigned p = 0; p < x->permutations; p++) {
+        uint64_t h = hash2(out[p], hash2(names[p], what));
+        h = hash2(h, word_map(x, p, b->word ? b->value : op->value));
+        out[p] =
+            b->word ? h : hash2(hash2(h, word_map(x, p, op->remote)), word_map(x, p, op->expected));
+    }
 }
 
-static uint64_t hash_qp(struct explore *x, unsigned p, const struct sim_qp *q)
+static void hash_qp(struct explore *x, const struct sim_qp *q, uint64_t *sums)
 {
-    uint64_t h = q->nic.n;
+    uint64_t out[PERMUTATIONS_MAX] = {0};
     for (unsigned i = 0; i < q->nic.n; i++) {
         const struct baton_nic_entry *e = &q->entries[i];
         const struct sim_part *part = &q->parts[i];
-        h = hash2(h, (uint64_t)e->kind << 32 | (uint64_t)q->flags[i] << 16 |
-                         (uint64_t)part->op.flags << 8 | (uint64_t)part->first << 2 |
-                         (uint64_t)(part->pieces != 0) << 1 | part->wrote);
-        h = hash2(h, place_name(x, p, e->remote));
-        h = hash2(h, place_name(x, p, e->local));
-        h = hash2(h, word_map(x, p, (uint64_t)q->values[i].to_local));
-        h = hash2(h, word_map(x, p, (uint64_t)q->values[i].to_remote));
+        const uint64_t *remote = place_names(x, e->remote), *local = place_names(x, e->local);
+        uint64_t what = (uint64_t)e->kind << 32 | (uint64_t)q->flags[i] << 16 |
+                        (uint64_t)part->op.flags << 8 | (uint64_t)part->first << 2 |
+                        (uint64_t)(part->pieces != 0) << 1 | part->wrote;
+        for (unsigned p = 0; p < x->permutations; p++) {
+            uint64_t h = hash2(hash2(out[p], what), remote[p]);
+            h = hash2(hash2(h, local[p]), word_map(x, p, (uint64_t)q->values[i].to_local));
+            out[p] = hash2(h, word_map(x, p, (uint64_t)q->values[i].to_remote));
+        }
     }
-    return h;
+    for (unsigned p = 0; p < x->permutations; p++)
+        sums[p] += hash2(x->node_to[p * x->nodes + q->node], out[p]);
 }
 
 /* Whoever polls is woken by changes of what his turn has read. What never changes wakes nobody. */
-static uint64_t hash_reads(struct explore *x, unsigned p, const struct sim_thread *t)
+static void hash_reads(struct explore *x, const struct sim_thread *t, uint64_t *sums)
 {
-    uint64_t sum = 0;
     for (unsigned i = 0; i < t->reads_n && i < SIM_READS_MAX; i++) {
         struct word *w = word_of(x, t->reads[i].word);
-        if (w && !word_quiet(x, w, USE_REMOTE_READ))
-            sum += hash2(w->name[p], word_map(x, p, t->reads[i].value));
+        for (unsigned p = 0; w && !word_quiet(x, w, USE_REMOTE_READ) && p < x->permutations; p++)
+            sums[p] += hash2(w->name[p], word_map(x, p, t->reads[i].value));
     }
-    return sum;
 }
 
 static void hash_thread(struct explore *x, unsigned t)
@@ -382,19 +391,20 @@ static void hash_thread(struct explore *x, unsigned t)
     struct thread_extra *extra = &x->extra[t];
     struct sim_thread *thread = x->s->threads[t];
     struct sim_ep *e = explore_ep(thread);
+    uint64_t sums[PERMUTATIONS_MAX] = {0}, h[PERMUTATIONS_MAX];
     if (!x->ask->digests)
         name_thread_state(x, thread);
-    for (unsigned p = 0; p < x->permutations; p++) {
-        uint64_t sum = 0, h = hash2(extra->digest[p], thread->state == SIM_ENDED);
-        for (unsigned i = 0; i < thread->buffer_n; i++)
-            h = hash2(h, hash_buffered(x, p, explore_buffered(thread, i)));
-        for (unsigned n = 0; e && n < x->nodes; n++)
-            if (e->qps[n] && e->qps[n]->nic.n)
-                sum += hash2(x->node_to[p * x->nodes + n], hash_qp(x, p, e->qps[n]));
-        if (extra->relaxes && !x->ask->digests)
-            sum += hash_reads(x, p, thread);
-        extra->hash[p] = hash2(hash2(h, sum), x->to[p][t]);
-    }
+    for (unsigned p = 0; p < x->permutations; p++)
+        h[p] = hash2(extra->digest[p], thread->state == SIM_ENDED);
+    for (unsigned i = 0; i < thread->buffer_n; i++)
+        hash_buffered(x, explore_buffered(thread, i), h);
+    for (unsigned n = 0; e && e->busy && n < x->nodes; n++)
+        if (e->qps[n] && e->qps[n]->nic.n)
+            hash_qp(x, e->qps[n], sums);
+    if (extra->relaxes && !x->ask->digests)
+        hash_reads(x, thread, sums);
+    for (unsigned p = 0; p < x->permutations; p++)
+        extra->hash[p] = hash2(hash2(h[p], sums[p]), x->to[p][t]);
     extra->fresh = true;
 }
 
@@ -417,7 +427,7 @@ uint64_t explore_hash(struct explore *x)
     for (unsigned p = 0; p < x->permutations; p++) {
         uint64_t h = 0;
         for (unsigned t = 0; t < x->threads; t++)
-            h += hash2(x->extra[t].hash[p], x->extra[t].armed);
+            h += hash2(x->extra[t].hash[p], x->armed[t]);
         h = hash2(h, x->memory_hash[p]);
         if (ask->ghost_hash)
             h = hash2(h, ask->ghost_hash(ask->arg, x->to[p]));
