@@ -5,7 +5,8 @@
 # Shows that `baton lab farlock --quick` writes its whole folder: a report with every section and every
 # figure of the plan, CSV files with as many columns as their head line, all the pictures that the report
 # shows (where gnuplot is there). Also that the folder depends on the options only, not on how many runs
-# go on at a time, and that no lock with a strict order is quicker than the bound of strict order.
+# go on at a time, that no lock with a strict order is quicker than the bound of strict order, and that
+# merge is near it.
 set -u
 baton=$1
 work=$(mktemp -d) || exit 1
@@ -53,6 +54,29 @@ for lock in ticket mcs merge; do
     awk -F, -v lock=$lock '$1 == lock {found = 1; if ($6 + 0 < $7 + 0) exit 1} END {exit !found}' \
         waits.csv || complain "$lock is missing, or quicker than its bound: $(grep "^$lock" waits.csv)"
 done
+
+# At one lock: what merge promises against the bound, the other locks and its own classes, and that farlock
+# at published cost has the low local tail that it was published with.
+awk -F, '
+    NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
+    $1 != "locks" || $2 != 1 {next}
+    {
+        local_tail[$3] = $at["local_p999_ns"]; tail = remote_tail[$3] = $at["remote_p999_ns"]
+        least = least == 0 || tail < least ? tail : least
+    }
+    $3 == "merge" {
+        over = $at["all_p999_ns"] / $at["bound_p999_ns"]
+        classes = $at["local_p50_ns"] / $at["remote_p50_ns"]
+    }
+    END {
+        if (!(over >= 1 && over <= 1.15)) print "merge: p99.9 is " over " times its bound"
+        if (!(classes <= 1.1 && classes >= 1 / 1.1)) print "merge: local p50 is " classes " times remote p50"
+        if (!(remote_tail["merge"] <= 1.05 * least)) print "merge: remote p99.9 " remote_tail["merge"] ", least " least
+        for (fair in local_tail)
+            if ((fair == "mcs" || fair == "ticket") && local_tail[fair] < 10 * local_tail["farlock-pub"])
+                print "farlock at published cost: local p99.9 " local_tail["farlock-pub"] ", " fair " " local_tail[fair]
+    }' runs.csv >"$work/promises"
+[ ! -s "$work/promises" ] || complain "$(cat "$work/promises")"
 
 if command -v gnuplot >/dev/null; then
     grep -q '^!\[' report.md || complain "report.md shows no picture"
