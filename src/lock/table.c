@@ -689,6 +689,10 @@ static int table_repair(struct baton_ep *ep, struct baton_table *table, uint64_t
     if (seen != mine)
         return baton_fail(-EAGAIN, "lock table %s: another node has taken the repair over",
                           table->name);
+    /* That rcas has answered; others must also find what it wrote. */
+    rc = baton_settle(ep, table->host);
+    if (rc)
+        return rc;
     return trust(ep, table, healthy, deaths);
 }
 
