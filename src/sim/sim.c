@@ -13,7 +13,7 @@
 #include <baton/sim.h>
 
 static const struct sim_driver *const drivers[] = {&sim_driver_timed, &sim_driver_random,
-                                                &sim_driver_exhaustive, NULL};
+                                                   &sim_driver_exhaustive, NULL};
 
 void sim_told(struct sim *s, struct sim_thread *t, uint64_t value)
 {
@@ -534,6 +534,16 @@ static void sim_delay(struct baton_layer *l, struct baton_epx *ep, uint64_t ns)
         s->now += ns;
 }
 
+/* Outside of baton_run nobody comes to help: what is left is the deadline. */
+static int wait_alone(struct sim *s, const struct baton_wait *wait)
+{
+    if (wait->deadline_ns == BATON_NEVER)
+        return -EDEADLK;
+    if (s->now < wait->deadline_ns)
+        s->now = wait->deadline_ns;
+    return -ETIMEDOUT;
+}
+
 static int sim_await(struct baton_layer *l, struct baton_epx *ep, const struct baton_cond *conds,
                      unsigned n, struct baton_wait *wait)
 {
@@ -543,7 +553,7 @@ static int sim_await(struct baton_layer *l, struct baton_epx *ep, const struct b
         for (unsigned i = 0; i < n; i++)
             if (cond_holds(NULL, &conds[i]))
                 return 0;
-        return -EDEADLK;
+        return wait_alone(s, wait);
     }
     t->reads_n = 0;
     t->conds = conds;
@@ -561,7 +571,7 @@ static int sim_relax(struct baton_layer *l, struct baton_epx *ep, struct baton_w
     struct sim *s = sim_of(ep);
     struct sim_thread *t = s->current;
     if (!t)
-        return -EDEADLK;
+        return wait_alone(s, wait);
     t->blocked = l->state;
     int rc = s->driver->relax(s, t, wait);
     t->reads_n = 0;
@@ -738,7 +748,8 @@ static int find_driver(struct sim *s, const char *options)
             s->driver = *d;
             return 0;
         }
-    return baton_fail(-EINVAL, "no simulation driver \"%s\"; there is: timed random exhaustive", name);
+    return baton_fail(-EINVAL, "no simulation driver \"%s\"; there is: timed random exhaustive",
+                      name);
 }
 
 static void sim_free(struct sim *s)
@@ -778,6 +789,7 @@ static int sim_open(struct baton_cluster *cluster, const struct baton_cluster_op
     }
     s->cluster = cluster;
     s->seed = opts->seed;
+    s->now = 1; /* no time is 0, which callers may use for "none" */
     s->swap = opts->flags & BATON_CLUSTER_SWAP;
     s->reports_end = &s->reports;
     s->dead = calloc(cluster->nodes, sizeof(*s->dead));

@@ -56,14 +56,21 @@ bool sim_qp_has_room(const struct sim_qp *q, const struct baton_op *op)
 
 /* ---- Posting */
 
-/* Where the operation may go, when only fences keep its place: before untouched older ones. */
+/* What is untouched may be passed, and a put that was accepted but is not visible. */
+static bool may_pass(const struct sim_qp *q, unsigned at)
+{
+    if (q->entries[at].kind == BATON_NIC_PUT)
+        return !(q->flags[at] & baton_nic_bit(BATON_NIC_COMMIT));
+    return q->flags[at] == BATON_NIC_POSTED && q->entries[at].kind != BATON_NIC_FENCE;
+}
+
+/* Where the operation may go, when only fences keep its place: before older ones that let it pass. */
 static unsigned earliest_place(const struct sim_qp *q, const struct baton_op *op)
 {
     unsigned at = q->nic.n;
     if (op->flags & BATON_OPF_ORDER)
         return at;
-    while (at > 0 && q->flags[at - 1] == BATON_NIC_POSTED &&
-           q->entries[at - 1].kind != BATON_NIC_FENCE) {
+    while (at > 0 && may_pass(q, at - 1)) {
         at--;
         if (q->parts[at].first && q->parts[at].op.flags & BATON_OPF_ORDER)
             break;

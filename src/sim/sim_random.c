@@ -288,6 +288,7 @@ static void pass_time(struct sim *s)
         s->hopeless = true;
     for (size_t i = 0; i < s->threads_n; i++)
         sim_try_wake(s, s->threads[i]);
+    s->hopeless = false; /* they have been told; what they do now may give hope */
 }
 
 static void wake_due(struct sim *s)

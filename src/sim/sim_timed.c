@@ -509,11 +509,13 @@ static int timed_run(struct sim *s)
     while ((s->alive || s->busy_n) && !d->failed) {
         struct baton_event *e = baton_wheel_take(d->wheel);
         if (!e) {
-            if (s->hopeless)
-                break;
+            bool any = false;
             s->hopeless = true;
             for (size_t i = 0; i < s->threads_n; i++)
-                sim_try_wake(s, s->threads[i]);
+                any |= sim_try_wake(s, s->threads[i]);
+            s->hopeless = false;
+            if (!any)
+                break;
             continue;
         }
         if (e->time > s->now)
