@@ -23,9 +23,14 @@
 #define CASE_SECONDS 100
 
 static const struct conf_world worlds[] = {
-    {"step", "step", CONF_STEP, 0},    {"step-swap", "step", CONF_SWAP, BATON_CLUSTER_SWAP},
-    {"shm", "shm", CONF_SHM, 0},       {"shm-processes", "shm", CONF_PROCS, 0},
-    {"verbs", "verbs", CONF_VERBS, 0},
+    {"step", "step", CONF_STEP, 0, NULL},
+    {"step-swap", "step", CONF_SWAP, BATON_CLUSTER_SWAP, NULL},
+    {"sim", "sim", CONF_STEP, 0, "driver=random"},
+    {"sim-swap", "sim", CONF_SWAP, BATON_CLUSTER_SWAP, "driver=random"},
+    {"timed", "sim", CONF_TIMED, 0, "driver=timed"},
+    {"shm", "shm", CONF_SHM, 0, NULL},
+    {"shm-processes", "shm", CONF_PROCS, 0, NULL},
+    {"verbs", "verbs", CONF_VERBS, 0, NULL},
 };
 #define WORLDS (sizeof(worlds) / sizeof(worlds[0]))
 
@@ -101,7 +106,7 @@ int conf_open_opts(const struct conf *c, struct baton_cluster_opts *opts,
     opts->fabric = c->world->fabric;
     opts->name = c->cluster_name;
     opts->flags |= c->world->flags;
-    opts->options = c->options;
+    opts->options = c->options ? c->options : c->world->options;
     return baton_cluster_open(opts, out);
 }
 

@@ -19,12 +19,13 @@
 
 /* Worlds, as bits, so that a case can say where it makes sense. */
 enum {
-    CONF_STEP = 1,   /* the step world, in the order that chains give */
-    CONF_SWAP = 2,   /* the step world, where what nothing orders may change places */
+    CONF_STEP = 1,   /* step, or sim by chance, in the order that chains give */
+    CONF_SWAP = 2,   /* the same, where what nothing orders may change places */
     CONF_SHM = 4,    /* shared memory, all nodes in this process */
     CONF_PROCS = 8,  /* shared memory, a process for each node */
     CONF_VERBS = 16, /* RDMA devices, all nodes in this process */
-    CONF_SIMULATED = CONF_STEP | CONF_SWAP,
+    CONF_TIMED = 32, /* sim in virtual time, which shows few of the orders that are possible */
+    CONF_SIMULATED = CONF_STEP | CONF_SWAP | CONF_TIMED,
     CONF_ONE_PROCESS = CONF_SIMULATED | CONF_SHM | CONF_VERBS,
     CONF_NATIVE = CONF_SHM | CONF_PROCS | CONF_VERBS
 };
@@ -34,6 +35,7 @@ struct conf_world {
     const char *fabric;
     unsigned bit;
     unsigned flags;
+    const char *options; /* of the fabric; null: none */
 };
 
 struct conf {
