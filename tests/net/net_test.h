@@ -7,6 +7,7 @@
  *     blob NODE KEY TEXT, get NODE KEY MS -> text
  *     state NODE, life NODE             the number as rc
  *     gone                              how many have died so far; and how many have left
+ *     netns                             goes into a network namespace of its own
  *     close
  */
 #ifndef BATON_TESTS_NET_TEST_H
@@ -14,6 +15,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -131,6 +133,8 @@ static inline void child_main(FILE *in, FILE *out)
         } else if (!strcmp(line, "gone")) {
             rc = (int)baton_word_load(&counts.died);
             snprintf(text, sizeof(text), "%d", (int)baton_word_load(&counts.left));
+        } else if (!strcmp(line, "netns")) {
+            rc = unshare(CLONE_NEWNET) ? -errno : 0;
         } else if (!strcmp(line, "close")) {
             baton_net_close(net);
             net = NULL;
