@@ -18,7 +18,7 @@
 #include "configs.h"
 #include "fences.h"
 
-#define SECONDS 30.0
+#define SECONDS 100.0
 
 int fences_left_out = -1;
 const char *fences_function, *fences_call;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every broken lock of locks/ is found by the exhaustive check, for the right reason, in the configuration that
- * its file names and within ten seconds.
+ * its file names and within ten seconds of a processor.
  *
  * check_wrong NAME             that one
  * check_wrong --smallest NAME  the configuration to name: the first that shows it, from few threads to many
@@ -10,6 +10,7 @@
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <baton/error.h>
 
@@ -18,6 +19,7 @@
 #include "wrong_locks.h"
 
 #define SECONDS 10.0
+#define PATIENCE 100.0 /* by the clock: others may use the machine as well */
 
 static const struct wrong_lock *const wrongs[] = {WRONG_LOCKS NULL};
 
@@ -32,12 +34,15 @@ static int check(const struct wrong_lock *wrong)
                wrong->finds);
         return 1;
     }
-    bool good = config_check(&config, SECONDS, &x);
+    clock_t begin = clock();
+    bool good = config_check(&config, PATIENCE, &x);
+    double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
     if (good) {
         static const char *const verdicts[] = {"Verified", "Violated", "Unknown"};
         printf("%s %s: %s: %s; %" PRIu64 " states, %.2f s\n", wrong->ops->name, wrong->check,
-               verdicts[x.verdict], x.text, x.states, x.seconds);
-        good = x.verdict == SIM_VIOLATED && !regexec(&finds, x.text, 0, NULL, 0);
+               verdicts[x.verdict], x.text, x.states, seconds);
+        good =
+            seconds <= SECONDS && x.verdict == SIM_VIOLATED && !regexec(&finds, x.text, 0, NULL, 0);
     }
     regfree(&finds);
     return !good;
