@@ -72,7 +72,8 @@ struct timed {
     struct timed_node *nodes;
     struct line *lines;
     size_t lines_mask, lines_n;
-    bool failed;                    /* no memory for an event */
+    bool failed;  /* no memory for an event */
+    bool follows; /* the step is that of a piece behind its first, whose events stand for it too */
     const struct sim_thread *wakes; /* is resumed by its own event, needs no other one */
 };
 
@@ -96,6 +97,8 @@ static void event(struct sim *s, uint64_t time, uint32_t kind, void *what, uint6
                   uint32_t aux)
 {
     struct timed *d = timed_of(s);
+    if (d->follows && kind == EVENT_STEP)
+        return;
     struct baton_event *e = baton_wheel_put(d->wheel, time);
     if (!e) {
         d->failed = true;
@@ -315,6 +318,7 @@ static void timed_posted(struct sim *s, struct sim_qp *q, unsigned at)
         const struct sim_part *part = &q->parts[at];
         const struct baton_nic_entry *n = &q->entries[at];
         uint64_t entry = q->dropped + at;
+        d->follows = n->kind != BATON_NIC_FENCE && !part->first;
         if (n->kind == BATON_NIC_FENCE) {
             event(s, tq->arrival, EVENT_STEP, q, entry, BATON_NIC_LEAVE);
             continue;
@@ -344,6 +348,7 @@ static void timed_posted(struct sim *s, struct sim_qp *q, unsigned at)
         }
         event(s, read, EVENT_STEP, q, entry, BATON_NIC_READ);
     }
+    d->follows = false;
 }
 
 static void step_now(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton_nic_step step);
@@ -434,6 +439,8 @@ static bool try_step(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton
 static void step_now(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton_nic_step step)
 {
     struct timed_qp *tq = q->driver;
+    if (entry < q->dropped || q->flags[entry - q->dropped] & baton_nic_bit(step))
+        return; /* a piece that was late has gone its own way */
     if (!try_step(s, q, entry, step) && tq->late_n < SIM_QP_MAX * 2)
         tq->late[tq->late_n++] = (struct timed_late){entry, step};
 }
@@ -466,7 +473,14 @@ static void step_event(struct sim *s, struct sim_qp *q, uint64_t entry, enum bat
     if (entry != UINT64_MAX) {
         if (entry < q->dropped || entry - q->dropped >= q->nic.n)
             return; /* ended by an error */
+        uint32_t number = q->parts[entry - q->dropped].number;
         step_now(s, q, entry, step);
+        /* Pieces that were posted together go together. */
+        timed_of(s)->follows = true;
+        while (++entry - q->dropped < q->nic.n && entry >= q->dropped && number &&
+               q->parts[entry - q->dropped].number == number)
+            step_now(s, q, entry, step);
+        timed_of(s)->follows = false;
     }
     if (tq->late_n)
         retry_late(s, q);
