@@ -9,6 +9,8 @@
 
 #include <baton/error.h>
 
+#include "check_picture.h"
+
 static const char *const verdicts[] = {"Verified", "Violated", "Unknown"};
 
 uint64_t check_whole(struct argp_state *state, const char *name, const char *arg, uint64_t most)
@@ -64,6 +66,12 @@ bool check_common_option(int key, char *arg, struct argp_state *state, struct ch
     case OPT_REPLAY:
         c->replay = arg;
         return true;
+    case OPT_DOT:
+        c->dot = arg;
+        return true;
+    case OPT_SVG:
+        c->svg = arg;
+        return true;
     default:
         return false;
     }
@@ -71,15 +79,25 @@ bool check_common_option(int key, char *arg, struct argp_state *state, struct ch
 
 /* ---- Stories and schedules */
 
+struct story {
+    unsigned n;
+    bool aloud;
+    struct check_picture *picture; /* or null */
+};
+
+/* The subject's own argument comes back with the line; stories are told one at a time. */
+static struct story story;
+
 static void tell(void *arg, const char *line)
 {
-    static unsigned n;
-    if (!line)
-        n = 0;
-    else if (*line == ' ')
+    if (story.picture)
+        check_picture_line(story.picture, line);
+    if (!story.aloud)
+        return;
+    if (*line == ' ')
         printf("      %s\n", line);
     else
-        printf("%4u  %s\n", ++n, line);
+        printf("%4u  %s\n", ++story.n, line);
 }
 
 static int failed(const char *name, const char *what, int rc)
@@ -89,23 +107,55 @@ static int failed(const char *name, const char *what, int rc)
     return CMD_USAGE;
 }
 
-int check_common_follow(const char *name, const struct check_schedule *schedule,
-                        struct check_subject *subject)
+/* Writes the picture as it is to `dot`, and through the program of that name to `svg`. */
+static void draw(const char *name, const struct check_common *c, struct check_picture *picture)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    if (!memory)
+        return;
+    check_picture_end(picture, memory);
+    fclose(memory);
+    FILE *to = c->dot ? fopen(c->dot, "w") : NULL;
+    if (c->dot && (!to || fputs(text, to) < 0 || fclose(to)))
+        failed(name, c->dot, -errno);
+    if (c->svg) {
+        setenv("BATON_PICTURE", c->svg, 1);
+        FILE *dot = popen("dot -Tsvg -o \"$BATON_PICTURE\"", "w");
+        if (!dot || fputs(text, dot) < 0 || pclose(dot))
+            fprintf(stderr, "%s: %s: the program dot (graphviz) failed\n", name, c->svg);
+    }
+    free(text);
+}
+
+static int status_of(const struct sim_explore *x)
+{
+    return x->verdict == SIM_VERIFIED   ? CMD_OK
+           : x->verdict == SIM_VIOLATED ? CMD_NOT_AS_EXPECTED
+                                        : CMD_GAVE_UP;
+}
+
+int check_common_follow(const char *name, const struct check_common *c,
+                        const struct check_schedule *schedule, struct check_subject *subject)
 {
     struct sim_explore x = SIM_EXPLORE_STANDARD;
     x.follow = true;
     x.steps = schedule->steps;
     x.steps_n = schedule->steps_n;
     x.tell = tell;
-    tell(NULL, NULL);
+    story = (struct story){.aloud = !c->json};
+    if (c->dot || c->svg)
+        story.picture = check_picture_begin(schedule->violation);
     int rc = subject->run(subject->arg, &x);
+    if (story.picture)
+        draw(name, c, story.picture);
     if (rc)
         return failed(name, NULL, rc);
-    printf("%s: %s\n", verdicts[x.verdict],
-           x.verdict == SIM_VERIFIED ? "nothing wrong on this way" : x.text);
-    return x.verdict == SIM_VERIFIED   ? CMD_OK
-           : x.verdict == SIM_VIOLATED ? CMD_NOT_AS_EXPECTED
-                                       : CMD_GAVE_UP;
+    if (!c->json)
+        printf("%s: %s\n", verdicts[x.verdict],
+               x.verdict == SIM_VERIFIED ? "nothing wrong on this way" : x.text);
+    return status_of(&x);
 }
 
 bool check_common_read(const char *name, const char *file, struct check_schedule *out)
@@ -181,12 +231,9 @@ int check_common_explore(const char *name, const struct check_common *c,
             rc = write_schedule(c->schedule, &schedule);
         if (rc)
             failed(name, c->schedule, rc);
-        else if (!c->json)
-            (void)check_common_follow(name, &schedule, subject);
+        else if (!c->json || c->dot || c->svg)
+            (void)check_common_follow(name, c, &schedule, subject);
     }
     free(x.found);
-    return rc                          ? CMD_USAGE
-           : x.verdict == SIM_VERIFIED ? CMD_OK
-           : x.verdict == SIM_VIOLATED ? CMD_NOT_AS_EXPECTED
-                                       : CMD_GAVE_UP;
+    return rc ? CMD_USAGE : status_of(&x);
 }

@@ -17,6 +17,8 @@ enum {
     OPT_JSON,
     OPT_SCHEDULE,
     OPT_REPLAY,
+    OPT_DOT,
+    OPT_SVG,
 };
 
 #define CHECK_COMMON_OPTIONS                                                                       \
@@ -29,14 +31,16 @@ enum {
         {"naive", OPT_NAIVE, NULL, 0, "take no step at once", 0},                                  \
         {"json", OPT_JSON, NULL, 0, "one JSON object for each exploration", 0},                    \
         {"schedule", OPT_SCHEDULE, "FILE", 0, "where to write the way to a violation", 0},         \
+        {"replay", OPT_REPLAY, "FILE", 0, "follow such a file once, and tell the story", 0},       \
+        {"dot", OPT_DOT, "FILE", 0, "draw the way to a violation, for graphviz", 0},               \
     {                                                                                              \
-        "replay", OPT_REPLAY, "FILE", 0, "follow such a file once, and tell the story", 0          \
+        "svg", OPT_SVG, "FILE", 0, "the same as SVG; needs the program dot", 0                     \
     }
 
 struct check_common {
     struct sim_explore explore;
     bool json;
-    const char *schedule, *replay;
+    const char *schedule, *replay, *dot, *svg;
 };
 
 #define CHECK_COMMON                                                                               \
@@ -63,8 +67,8 @@ int check_common_explore(const char *name, const struct check_common *c,
                          struct check_subject *subject);
 
 /* Follows the steps of a schedule, aloud. */
-int check_common_follow(const char *name, const struct check_schedule *schedule,
-                        struct check_subject *subject);
+int check_common_follow(const char *name, const struct check_common *c,
+                        const struct check_schedule *schedule, struct check_subject *subject);
 
 /* Reads a schedule, or says why not. The steps are to be freed. */
 bool check_common_read(const char *name, const char *file, struct check_schedule *out);

@@ -176,15 +176,16 @@ static int explore(const char *name, const struct check_common *common, struct c
     return check_common_explore(name, common, &s);
 }
 
-static int replay(const char *name, const char *file)
+static int replay(const char *name, const struct check_common *common)
 {
+    const char *file = common->replay;
     struct check_schedule schedule;
     int status = CMD_USAGE;
     if (!check_common_read(name, file, &schedule))
         return status;
     if (schedule.config.kind) {
         struct check_subject s = subject_of(&schedule.config);
-        status = check_common_follow(name, &schedule, &s);
+        status = check_common_follow(name, common, &schedule, &s);
     } else {
         fprintf(stderr, "%s: %s is a schedule of the program %s\n", name, file, schedule.program);
     }
@@ -256,7 +257,7 @@ static int run(const struct cmd *self, int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &a))
         return CMD_USAGE;
     if (a.common.replay)
-        return replay(argv[0], a.common.replay);
+        return replay(argv[0], &a.common);
     c->kind = baton_lock_kind(a.kind ? a.kind : "merge");
     if (!c->kind) {
         fprintf(stderr, "%s: no lock \"%s\"; baton info tells what there is\n", argv[0], a.kind);

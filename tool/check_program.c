@@ -74,7 +74,7 @@ static int run(const struct cmd *self, int argc, char **argv)
     if (!a.common.replay)
         status = check_common_explore(argv[0], &a.common, &subject);
     else if (check_common_read(argv[0], a.common.replay, &schedule))
-        status = check_common_follow(argv[0], &schedule, &subject);
+        status = check_common_follow(argv[0], &a.common, &schedule, &subject);
     else
         status = CMD_USAGE;
     free(schedule.steps);

@@ -352,7 +352,8 @@ static bool settle_qp(struct explore *x, struct sim_qp *q)
 again:
     for (unsigned at = 0; at < q->nic.n && !over(x); at++)
         for (int step = 0; step < BATON_NIC_POLL; step++)
-            if (sim_nic_ready(x->s, q, at, (enum baton_nic_step)step, NULL) &&
+            if (step != BATON_NIC_COMMIT && !(q->flags[at] >> step & 1) &&
+                sim_nic_ready(x->s, q, at, (enum baton_nic_step)step, NULL) &&
                 nic_quiet(x, q, at, (enum baton_nic_step)step)) {
                 record(x, (struct sim_step){.kind = SIM_STEP_NIC,
                                             .thread = (uint8_t)q->ep->thread->number,
@@ -454,7 +455,8 @@ unsigned steps_list(struct explore *x, struct sim_step *out)
             struct sim_qp *q = e->qps[node];
             for (unsigned at = 0; q && at < q->nic.n; at++)
                 for (uint8_t step = 0; step < BATON_NIC_POLL; step++)
-                    if (sim_nic_ready(x->s, q, at, (enum baton_nic_step)step, NULL))
+                    if (!(q->flags[at] >> step & 1) &&
+                        sim_nic_ready(x->s, q, at, (enum baton_nic_step)step, NULL))
                         list_add(x, out, &n,
                                  (struct sim_step){.kind = SIM_STEP_NIC,
                                                    .thread = i,
