@@ -52,6 +52,7 @@ static struct shared {
     uint64_t ready;     /* survivors that have had contact with the victim */
     uint64_t in_phase;  /* the victim is where it is to be killed */
     uint64_t killed_ns; /* when it was */
+    uint64_t done;      /* survivors that need each other no more */
 } * shared;
 
 static uint64_t now_ns(void)
@@ -215,6 +216,9 @@ static void survive(struct world *w, enum phase phase)
     printf("node %d: %s: an operation ends %" PRIu64 " ms after the death, a lock call %" PRIu64
            " ms\n",
            self, phase_names[phase], took / 1000000, lock_took / 1000000);
+    baton_word_faa(&shared->done, 1);
+    while (baton_word_load(&shared->done) < NODES - 1)
+        nap();
     exit(0);
 }
 
