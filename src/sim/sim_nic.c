@@ -147,12 +147,24 @@ static void now_idle(struct sim *s, struct sim_qp *q)
         sim_try_wake(s, e->thread);
 }
 
+/* Tells an operation's end; its thread may have gone to sleep since it rang. */
+static void tell(struct sim *s, struct sim_ep *e, const struct baton_op *op, int rc, bool wrote,
+                 const char *text)
+{
+    struct sim_thread *t = e->thread;
+    if (!e->epx)
+        return;
+    baton_op_done(e->epx, op, rc, wrote, text);
+    if (t && t->state == SIM_WORK && t->blocked == e)
+        sim_try_wake(s, t);
+}
+
 void sim_qp_post(struct sim *s, struct sim_qp *q, const struct baton_op *op)
 {
     int rc = 0;
     int known = q->ep->epx->peers[q->node].broken;
     if (known || q->broken) {
-        baton_op_done(q->ep->epx, op, known ? -ECANCELED : -EHOSTDOWN, false, NULL);
+        tell(s, q->ep, op, known ? -ECANCELED : -EHOSTDOWN, false, NULL);
         return;
     }
     char *remote = NULL;
@@ -264,17 +276,6 @@ static void drop_front(struct sim *s, struct sim_qp *q)
     q->nic.n = rest;
     if (!rest)
         now_idle(s, q);
-}
-
-static void tell(struct sim *s, struct sim_ep *e, const struct baton_op *op, int rc, bool wrote,
-                 const char *text)
-{
-    struct sim_thread *t = e->thread;
-    if (!e->epx)
-        return;
-    baton_op_done(e->epx, op, rc, wrote, text);
-    if (t && t->state == SIM_WORK && t->blocked == e)
-        sim_try_wake(s, t);
 }
 
 /* One piece of an operation is done as far as its thread can tell. */
