@@ -116,8 +116,7 @@ static void thread_part(struct explore *x, struct bytes *m, struct sim_thread *t
     const size_t end = offsetof(struct sim_thread, watches);
     char *from, *top;
     part(m, (char *)t + begin, end - begin);
-    part(m, t->reads,
-         (t->reads_n < SIM_READS_MAX ? t->reads_n : SIM_READS_MAX) * sizeof(*t->reads));
+    part(m, t->reads, explore_reads(t) * sizeof(*t->reads));
     for (unsigned i = 0; i < t->buffer_n; i++)
         part(m, explore_buffered(t, i), sizeof(*t->buffer));
     struct thread_extra *extra = &x->extra[t->number];

@@ -176,6 +176,15 @@ static inline struct sim_buffered *explore_buffered(struct sim_thread *t, unsign
     return &t->buffer[(t->buffer_first + i) % SIM_BUFFER_MAX];
 }
 
+/* In place of the number of words that a turn has read: one of them is not what it was. */
+#define TURN_CHANGED (SIM_READS_MAX + 2)
+
+/* How many words the turn remembers that count. */
+static inline unsigned explore_reads(const struct sim_thread *t)
+{
+    return t->reads_n == TURN_CHANGED ? 0 : t->reads_n < SIM_READS_MAX ? t->reads_n : SIM_READS_MAX;
+}
+
 /* Events that wait for an operation or a store are kept in the high bits of its flags. */
 #define MARK_SHIFT 5u
 

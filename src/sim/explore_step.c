@@ -199,7 +199,7 @@ static void resume(struct explore *x, struct sim_thread *t)
     if (t->state == SIM_CONDS)
         for (unsigned i = 0; i < t->conds_n; i++)
             word_use(x, t->conds[i].word, USE_LOAD, t->number);
-    if (t->reads_n > SIM_READS_MAX && t->state == SIM_RELAX)
+    if (t->reads_n == SIM_READS_MAX + 1 && t->state == SIM_RELAX)
         explore_give_up(x, "a turn of a polling loop reads more words than can be remembered");
     if (t->state == SIM_ENDED && t->rc)
         explore_violated(x, "thread %u has failed: %s", t->number, baton_strerror(t->rc));
@@ -378,6 +378,23 @@ static bool settle_qps(struct explore *x, struct sim_thread *t)
     return any;
 }
 
+/*
+ * A turn that has read what is no longer so: the relax at its end will return at once, whatever else it has
+ * read, and even if the word becomes again what it was: to return is always allowed. So what it has read is
+ * of no importance any more.
+ */
+static void forget_changed_turns(struct explore *x)
+{
+    for (unsigned i = 0; i < x->threads; i++) {
+        struct sim_thread *t = x->s->threads[i];
+        if (x->extra[i].relaxes && t->reads_n && t->reads_n <= SIM_READS_MAX &&
+            sim_turn_changed(t)) {
+            touch(x, i);
+            t->reads_n = TURN_CHANGED;
+        }
+    }
+}
+
 void steps_settle(struct explore *x)
 {
     struct sim *s = x->s;
@@ -524,6 +541,7 @@ void step_take(struct explore *x, const struct sim_step *step)
     if (x->s->reports_n)
         explore_violated(x, "thread %u: %s", step->thread, x->s->reports->text);
     steps_settle(x);
+    forget_changed_turns(x);
 }
 
 bool explore_done(const struct explore *x)

@@ -208,7 +208,7 @@ void tell_blocked(struct explore *x)
                           name_word(x, t->conds[c].word, word),
                           name_value(x, *t->conds[c].word, value));
         else if (t->state == SIM_RELAX)
-            for (unsigned r = 0; r < t->reads_n && r < SIM_READS_MAX; r++)
+            for (unsigned r = 0; r < explore_reads(t); r++)
                 tell_line(x, "%s: polls %s, which is %s", who, name_word(x, t->reads[r].word, word),
                           name_value(x, *t->reads[r].word, value));
         else if (t->state != SIM_ENDED)

@@ -379,7 +379,9 @@ static void hash_qp(struct explore *x, const struct sim_qp *q, uint64_t *sums)
 /* Whoever polls is woken by changes of what his turn has read. What never changes wakes nobody. */
 static void hash_reads(struct explore *x, const struct sim_thread *t, uint64_t *sums)
 {
-    for (unsigned i = 0; i < t->reads_n && i < SIM_READS_MAX; i++) {
+    for (unsigned p = 0; t->reads_n == TURN_CHANGED && p < x->permutations; p++)
+        sums[p]++;
+    for (unsigned i = 0; i < explore_reads(t); i++) {
         struct word *w = word_of(x, t->reads[i].word);
         for (unsigned p = 0; w && !word_quiet(x, w, USE_REMOTE_READ) && p < x->permutations; p++)
             sums[p] += hash2(w->name[p], word_map(x, p, t->reads[i].value));

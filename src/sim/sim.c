@@ -131,7 +131,7 @@ static bool conds_hold(struct sim_thread *t)
     return false;
 }
 
-static bool turn_changed(struct sim_thread *t)
+bool sim_turn_changed(struct sim_thread *t)
 {
     if (t->reads_n > SIM_READS_MAX)
         return true; /* too many words to remember: never blocks */
@@ -169,7 +169,7 @@ bool sim_has_come(struct sim *s, struct sim_thread *t)
     case SIM_DELAY:
         return now >= t->until || s->hopeless;
     case SIM_RELAX:
-        if (turn_changed(t))
+        if (sim_turn_changed(t))
             return true;
         break;
     case SIM_CONDS:

@@ -256,6 +256,9 @@ bool sim_try_wake(struct sim *s, struct sim_thread *t);
 /* Whether what a blocked thread waits for is there, or its wait is over with t->wake_rc. Changes nothing else. */
 bool sim_has_come(struct sim *s, struct sim_thread *t);
 
+/* Whether a word that this turn of the thread has read is not what it was then. */
+bool sim_turn_changed(struct sim_thread *t);
+
 /* Makes the current thread blocked, and yields. Returns the thread's wake_rc. */
 int sim_block(struct sim *s, struct sim_ep *e, enum sim_state state, uint64_t until);
 
