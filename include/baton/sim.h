@@ -12,6 +12,8 @@
  *
  * Misuse of words is found as it happens: read-modify-writes of a word by the wrong side, and foreign writes
  * that a NIC's read-modify-write would undo. baton_run then returns -EPROTO, unless a thread failed itself.
+ * Counted as misuse as well, but left to the error that tells the program: an operation outside of every
+ * segment, across the end of one or against its rights, and an acquire with a waiter that is in use.
  */
 #ifndef BATON_SIM_H
 #define BATON_SIM_H

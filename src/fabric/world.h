@@ -275,6 +275,12 @@ struct baton_world_ops {
 
     /* The thread is no more: forgets `ep` without waiting for anything. Only where that can happen. */
     void (*ep_abandon)(struct baton_epx *ep);
+
+    /*
+     * A call on `ep` was refused because the program has broken the contract; `at` is what it has misused.
+     * For worlds that keep count; else null.
+     */
+    void (*misused)(struct baton_epx *ep, const char *what, baton_gptr at);
 };
 
 struct baton_cluster {

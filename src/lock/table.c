@@ -833,9 +833,23 @@ int baton_waiter_close(struct baton_ep *ep, struct baton_waiter *waiter)
 
 /* ---- Locks */
 
+/* Others may reach the waiter's words, and a second acquire would reset them. */
+static void waiter_reused(struct baton_ep *ep, const struct baton_waiter *waiter)
+{
+    const struct baton_world_ops *world = baton_ep_cluster(ep)->ops;
+    if (world->misused)
+        world->misused(baton_epx(ep),
+                       waiter->line
+                           ? "a waiter reused while it holds a lock"
+                           : "a waiter reused while it is linked, or after a call that left it so",
+                       waiter->self);
+}
+
 static int acquire_misused(const struct baton_lock *lock, struct baton_ep *ep,
                            const struct baton_waiter *waiter)
 {
+    if (waiter->line || waiter->committed)
+        waiter_reused(ep, waiter);
     if (waiter->line)
         return baton_fail(-EINVAL, "the waiter holds a lock already");
     if (waiter->committed)

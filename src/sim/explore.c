@@ -105,7 +105,7 @@ static void forget_reports(struct sim *s)
         free(r);
     }
     s->reports_end = &s->reports;
-    s->reports_n = 0;
+    s->silent_n = s->told_n = 0;
 }
 
 static void begin_again(struct explore *x)

@@ -342,8 +342,8 @@ static void nic_take(struct explore *x, struct sim_qp *q, unsigned at, enum bato
     touch(x, thread);
     sim_nic_apply(x->s, q, at, step);
     x->constant = false;
-    if (x->s->reports_n)
-        explore_violated(x, "thread %u: %s", thread, x->s->reports->text);
+    if (x->s->silent_n)
+        explore_violated(x, "thread %u: %s", thread, sim_silent_text(x->s));
 }
 
 static bool settle_qp(struct explore *x, struct sim_qp *q)
@@ -538,8 +538,8 @@ void step_take(struct explore *x, const struct sim_step *step)
     default:
         break;
     }
-    if (x->s->reports_n)
-        explore_violated(x, "thread %u: %s", step->thread, x->s->reports->text);
+    if (x->s->silent_n)
+        explore_violated(x, "thread %u: %s", step->thread, sim_silent_text(x->s));
     steps_settle(x);
     forget_changed_turns(x);
 }

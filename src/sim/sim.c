@@ -720,7 +720,7 @@ static int sim_run(struct baton_cluster *cluster, const struct baton_team *teams
     struct sim *s = cluster->world;
     if (s->current || s->threads)
         return baton_fail(-EINVAL, "baton_run inside of baton_run");
-    unsigned reports = s->reports_n;
+    unsigned reports = s->silent_n;
     s->hopeless = false;
     int rc = make_threads(s, teams, count);
     if (!rc)
@@ -728,8 +728,8 @@ static int sim_run(struct baton_cluster *cluster, const struct baton_team *teams
     for (size_t i = 0; i < s->threads_n && !rc; i++)
         rc = s->threads[i]->rc;
     free_threads(s);
-    if (!rc && s->reports_n != reports)
-        rc = baton_fail(-EPROTO, "%s", s->reports->text);
+    if (!rc && s->silent_n != reports)
+        rc = baton_fail(-EPROTO, "%s", sim_silent_text(s));
     return rc;
 }
 
@@ -838,7 +838,7 @@ static void sim_close(struct baton_cluster *cluster)
 unsigned baton_sim_misuses(const struct baton_cluster *cluster)
 {
     const struct sim *s = cluster->ops == &baton_world_sim ? cluster->world : NULL;
-    return s ? s->reports_n : 0;
+    return s ? s->silent_n + s->told_n : 0;
 }
 
 int baton_sim_kill_node(struct baton_cluster *cluster, unsigned node)
@@ -908,5 +908,6 @@ const struct baton_world_ops baton_world_sim = {
     .ep_open = sim_ep_open,
     .ep_close = sim_ep_close,
     .ep_abandon = sim_ep_abandon,
+    .misused = sim_misused,
     .run = sim_run,
 };

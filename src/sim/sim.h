@@ -203,6 +203,7 @@ struct sim_driver {
 
 struct sim_report {
     struct sim_report *next;
+    bool told; /* by the error of a call or an operation */
     char text[200];
 };
 
@@ -230,7 +231,7 @@ struct sim {
     size_t watch_mask;
     bool hopeless;
     struct sim_report *reports, **reports_end;
-    unsigned reports_n;
+    unsigned silent_n, told_n; /* misuses that no error has told the program of, and that one has */
     uint64_t steps, ops; /* machine steps; remote operations */
     uint64_t trail;      /* a function of every word that a NIC has moved, in order */
 };
@@ -320,6 +321,12 @@ enum sim_writer {
 /* Checks a write to a word of that node against its declared kind and RMWs that are under way. */
 void sim_misuse_write(struct sim *s, unsigned node, const uint64_t *word, enum sim_writer who);
 void sim_misuse(struct sim *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* In words, the first that fails the run; they may have got lost for want of memory. */
+const char *sim_silent_text(const struct sim *s);
+/* An operation was refused by the memory that it names. */
+void sim_misuse_access(struct sim *s, const struct baton_op *op, int rc);
+/* The world's `misused`. */
+void sim_misused(struct baton_epx *ep, const char *what, baton_gptr at);
 
 /* ---- Drivers */
 

@@ -2,7 +2,10 @@
 /*
  * What a program must not do to words, found as it happens: a CPU's read-modify-write of a word declared for
  * the NIC's and the reverse, and, whatever the declaration, a foreign write between the read and the write of
- * a NIC's read-modify-write, which that write would undo.
+ * a NIC's read-modify-write, which that write would undo. Nothing tells a program of these: they fail the run.
+ *
+ * Reported too, and counted apart because an error tells the program already and it may have asked for that:
+ * operations on memory that no segment has or that may not be used so, and calls that a library refused.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,19 +17,58 @@
 
 #define REPORTS_MAX 32u
 
+static struct sim_report *report_add(struct sim *s, bool told)
+{
+    unsigned *count = told ? &s->told_n : &s->silent_n;
+    if ((*count)++ >= REPORTS_MAX)
+        return NULL;
+    struct sim_report *r = calloc(1, sizeof(*r));
+    if (!r)
+        return NULL;
+    r->told = told;
+    *s->reports_end = r;
+    s->reports_end = &r->next;
+    return r;
+}
+
 void sim_misuse(struct sim *s, const char *format, ...)
 {
     va_list args;
-    if (s->reports_n++ >= REPORTS_MAX)
-        return;
-    struct sim_report *r = calloc(1, sizeof(*r));
+    struct sim_report *r = report_add(s, false);
     if (!r)
         return;
     va_start(args, format);
     vsnprintf(r->text, sizeof(r->text), format, args);
     va_end(args);
-    *s->reports_end = r;
-    s->reports_end = &r->next;
+}
+
+const char *sim_silent_text(const struct sim *s)
+{
+    const struct sim_report *r = s->reports;
+    while (r && r->told)
+        r = r->next;
+    return r ? r->text : "words were misused";
+}
+
+void sim_misuse_access(struct sim *s, const struct baton_op *op, int rc)
+{
+    static const char *const kinds[BATON_OP_KINDS] = {"a put", "a get", "an rcas", "an rfaa"};
+    const char *why = rc == -EKEYREJECTED ? "outside of every segment"
+                      : rc == -ERANGE     ? "across the end of its segment"
+                      : rc == -EACCES     ? "which the segment's rights forbid"
+                                          : NULL;
+    struct sim_report *r = why ? report_add(s, true) : NULL;
+    if (r)
+        snprintf(r->text, sizeof(r->text), "%s of %" PRIu32 " bytes at %u+0x%" PRIx64 ", %s",
+                 kinds[op->kind], op->bytes, op->node, baton_gptr_offset(op->remote), why);
+}
+
+void sim_misused(struct baton_epx *ep, const char *what, baton_gptr at)
+{
+    struct sim_report *r = report_add(sim_of(ep), true);
+    if (r)
+        snprintf(r->text, sizeof(r->text), "%s, at %u+0x%" PRIx64, what, baton_gptr_node(at),
+                 baton_gptr_offset(at));
 }
 
 /* Segments up to this size have a byte per word that says its kind. */

@@ -204,6 +204,7 @@ void sim_qp_post(struct sim *s, struct sim_qp *q, const struct baton_op *op)
             q->parts[at + i].extra = malloc((upto - from) * 8);
     }
     if (!remote) {
+        sim_misuse_access(s, op, rc);
         sim_qp_fail(s, q, at, rc, NULL);
         return;
     }
