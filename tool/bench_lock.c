@@ -9,6 +9,7 @@
 #include "bench.h"
 #include "bench/arrivals.h"
 #include "bench/lock_bench.h"
+#include "bench/timeline.h"
 
 enum {
     OPT_FABRIC = 256,
@@ -40,6 +41,7 @@ enum {
     OPT_REPLAY,
     OPT_REAL,
     OPT_ARRIVALS,
+    OPT_TRACE,
 };
 
 static const struct argp_option options[] = {
@@ -84,6 +86,8 @@ static const struct argp_option options[] = {
      "node\"), while "
      "another holds the lock; prints in which order they were served",
      0},
+    {"trace", OPT_TRACE, "FILE", 0,
+     "sim: write a timeline of every acquisition there, for Perfetto or chrome://tracing", 0},
     {"no-pair", OPT_NO_PAIR, NULL, 0, "do not measure pair_ns", 0},
     {0},
 };
@@ -98,7 +102,7 @@ struct args {
     const char *hgrm, *plot, *profile, *driver;
     const char *settings;
     char options[512], faults[128];
-    const char *arrivals;
+    const char *arrivals, *trace;
     bool replay;
     uint64_t unseed;
 };
@@ -274,6 +278,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_ARRIVALS:
         a->arrivals = arg;
         break;
+    case OPT_TRACE:
+        a->trace = arg;
+        break;
     case OPT_REAL:
         c->real = true;
         break;
@@ -292,6 +299,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                        "--profile, --driver, --faults, --replay and --real go with --fabric sim");
         if (a->arrivals && (strcmp(c->fabric, "sim") || c->host == BENCH_HOST_SPREAD))
             argp_error(state, "--arrivals goes with --fabric sim and one --host");
+        if (a->trace && (strcmp(c->fabric, "sim") || a->arrivals))
+            argp_error(state, "--trace goes with --fabric sim, and not with --arrivals");
         if (c->faults && (!a->driver || strcmp(a->driver, "random")))
             argp_error(state, "--faults goes with --driver random");
         if (a->settings && (!strcmp(c->fabric, "sim") || !strcmp(c->fabric, "step")))
@@ -442,6 +451,19 @@ static int run_arrivals(const char *name, const struct args *a)
     return status;
 }
 
+/* Runs one kind, with a record for the timeline if there is one. */
+static int run_kind(struct args *a, const struct baton_lock_ops *kind,
+                    struct bench_timeline *timeline, struct bench_result *out)
+{
+    struct bench_log log = {0};
+    a->config.log = timeline->file ? &log : NULL;
+    int rc = bench_lock_run(&a->config, kind, out);
+    if (timeline->file)
+        bench_timeline_add(timeline, &a->config, kind, &log);
+    bench_log_free(&log);
+    return rc;
+}
+
 static int run(const struct cmd *self, int argc, char **argv)
 {
     struct args a = {
@@ -479,13 +501,19 @@ static int run(const struct cmd *self, int argc, char **argv)
         free(results);
         return CMD_NOT_AS_EXPECTED;
     }
+    struct bench_timeline timeline = {0};
+    if (a.trace && bench_timeline_open(&timeline, a.trace)) {
+        fprintf(stderr, "%s: %s\n", argv[0], baton_error_detail());
+        free(results);
+        return CMD_USAGE;
+    }
     int status = CMD_OK;
     unsigned n = 0;
     for (const struct baton_lock_ops *const *k = baton_lock_kinds(); *k && n < KINDS_MAX; k++) {
         if (!wanted(a.kinds, *k, shm))
             continue;
         struct bench_result *r = &results[n];
-        int rc = bench_lock_run(&a.config, *k, r);
+        int rc = run_kind(&a, *k, &timeline, r);
         if (rc) {
             fprintf(stderr, "%s: %s: %s%s%s\n", argv[0], (*k)->name, baton_strerror(rc),
                     *baton_error_detail() ? "; " : "", baton_error_detail());
@@ -505,6 +533,10 @@ static int run(const struct cmd *self, int argc, char **argv)
         }
     }
     if (a.plot && n && bench_plot(a.plot, &a.config, results, n)) {
+        fprintf(stderr, "%s: %s\n", argv[0], baton_error_detail());
+        status = CMD_NOT_AS_EXPECTED;
+    }
+    if (timeline.file && bench_timeline_close(&timeline)) {
         fprintf(stderr, "%s: %s\n", argv[0], baton_error_detail());
         status = CMD_NOT_AS_EXPECTED;
     }

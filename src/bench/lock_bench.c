@@ -46,6 +46,20 @@ static unsigned first_thread_on(const struct bench_config *c, unsigned node)
     return sum;
 }
 
+unsigned bench_threads(const struct bench_config *c)
+{
+    return first_thread_on(c, c->nodes);
+}
+
+unsigned bench_thread_node(const struct bench_config *c, unsigned thread, unsigned *index)
+{
+    unsigned node = 0, here;
+    for (; thread >= (here = threads_on(c, node)); node++)
+        thread -= here;
+    *index = thread;
+    return node;
+}
+
 static unsigned hosts_of(const struct bench_config *c)
 {
     if (c->host != BENCH_HOST_SPREAD)
@@ -482,7 +496,7 @@ int bench_lock_run(const struct bench_config *c, const struct baton_lock_ops *ki
     int rc = bench_lock_params(c, kind, out->params);
     if (rc)
         return rc;
-    out->threads = first_thread_on(c, c->nodes);
+    out->threads = bench_threads(c);
     struct bench_shared *shared = bench_shared_create(c, out->threads ? out->threads : 1);
     if (!shared)
         return baton_fail(-ENOMEM, "no memory for the results of %u threads", out->threads);

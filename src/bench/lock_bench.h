@@ -81,6 +81,11 @@ int bench_lock_run(const struct bench_config *config, const struct baton_lock_op
 int bench_lock_params(const struct bench_config *config, const struct baton_lock_ops *kind,
                       uint64_t *params);
 
+unsigned bench_threads(const struct bench_config *config); /* of all nodes */
+
+/* The node of a thread, which is numbered over all of them, and its number there. */
+unsigned bench_thread_node(const struct bench_config *config, unsigned thread, unsigned *index);
+
 /* True when the checks found something that the kind promises not to do. */
 bool bench_failed(const struct bench_result *r);
 

@@ -14,6 +14,7 @@ struct bench_entry {
     uint64_t begin;   /* acquire was called */
     uint64_t doorway; /* its doorway was over; UINT64_MAX: the kind has none */
     uint64_t entered, leaving;
+    uint64_t left; /* release returned */
     uint32_t thread;
     uint32_t lock : 30;
     uint32_t local : 1;

@@ -193,6 +193,7 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
                                               .doorway = s->lines[self].doorway_end,
                                               .entered = entered,
                                               .leaving = leaving,
+                                              .left = next,
                                               .thread = self,
                                               .lock = index,
                                               .local = is_local,

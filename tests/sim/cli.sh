@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# usage: cli.sh BATON
+# usage: cli.sh BATON TIMELINE_TEST
 # The simulated world from the command line: the same seed prints the same bytes and another seed other ones;
 # replay accepts the unseed of a run and no other; controlled arrivals are served in order by the locks
-# that promise it and not by alock; the times of the profiles are told.
+# that promise it and not by alock; a timeline has the spans of every thread, one after the other, and is
+# the same for the same seed; the times of the profiles are told.
 set -eu
 baton=$1
+timeline_test=$2
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 fail() {
@@ -44,9 +46,17 @@ echo '0 9' > "$dir/list"
 ! arrive merge "$dir/list" 2> "$dir/err" || fail "a node that is not there was accepted"
 grep -q 'list:1: ' "$dir/err" || fail "the error does not name the line"
 
+driver=timed
+run --lock ticket,merge --seed 7 --trace "$dir/one.json" > "$dir/one"
+run --lock ticket,merge --seed 7 --trace "$dir/two.json" > "$dir/two"
+cmp "$dir/one.json" "$dir/two.json" || fail "the same seed gave two timelines"
+"$timeline_test" "$dir/one.json" 2 3 3 || fail "the timeline is not as it should be"
+! run --trace "$dir/none/file" > /dev/null || fail "a timeline in no folder"
+! run --trace "$dir/one.json" --arrivals 2local > /dev/null || fail "arrivals have no timeline"
+
 for profile in cx3 cx5 cx6; do
     "$baton" info --profile $profile | grep -q '^  wire  *[0-9][0-9]* ns' || fail "info: $profile"
 done
 printf 'like cx5\nwire 900\n' > "$dir/mine"
 "$baton" info --profile "$dir/mine" | grep -q '^  wire  *900 ns' || fail "info of a file"
-echo "same bytes, replay, arrivals and profiles are as they should be"
+echo "same bytes, replay, arrivals, timelines and profiles are as they should be"
