@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #define CORO_ASAN 1
 #endif
@@ -241,6 +242,10 @@ void baton_coro_destroy(struct baton_coro *c)
 {
 #ifdef CORO_TSAN
     __tsan_destroy_fiber(c->fiber);
+#endif
+#ifdef CORO_ASAN
+    /* One that is abandoned leaves marks of its frames, which would outlive the mapping. */
+    __asan_unpoison_memory_region(c->map + c->page, c->map_bytes - c->page);
 #endif
     munmap(c->map, c->map_bytes);
     free(c);

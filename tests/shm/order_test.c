@@ -58,7 +58,8 @@ static int buffering(struct baton_ep *ep, unsigned thread, void *arg)
         meet(&b->words[TURN / 8], 2 * round);
         if (baton_word_load(&b->words[ENOUGH / 8]))
             break;
-        b->rounds += !self;
+        if (!self)
+            b->rounds++;
         if (!self && baton_word_load(&b->words[SEEN / 8]) != round &&
             baton_word_load(&b->words[SEEN / 8 + 1]) != round)
             b->misses++;
