@@ -129,10 +129,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->variants |= (unsigned)value;
         return 0;
     case 'j':
-        o->jobs = (unsigned)litmus_number(state, "--jobs", arg, 1, 1024);
+        o->jobs = (unsigned)litmus_number(state, "jobs", arg, 1, 1024);
         return 0;
     case OPT_MAX_STATES:
-        o->max_states = litmus_number(state, "--max-states", arg, 1, UINT64_MAX);
+        o->max_states = litmus_number(state, "max-states", arg, 1, UINT64_MAX);
         return 0;
     case OPT_TIMEOUT:
         o->timeout_s = number_of_seconds(state, arg);
