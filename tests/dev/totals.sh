@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/tests" "$work/.ci" && cp "$root/dev" "$root/CMakePresets.json" "$work" &&
     cp "$root/.ci/run" "$work/.ci" && cd "$work" || exit 1
 status=0
-unset CI BATON_SOAK_SECONDS CTEST_PARALLEL_LEVEL CTEST_OUTPUT_ON_FAILURE
+unset CI BATON_SOAK_SECONDS BATON_SOAK_CI CTEST_PARALLEL_LEVEL CTEST_OUTPUT_ON_FAILURE
 
 project() { # lines of CMake on stdin
     rm -rf build build-*
@@ -50,7 +50,7 @@ project < <(
     t one true
     t may-skip "exit 77"
     # shellcheck disable=SC2016  # for the test
-    t long 'test $BATON_SOAK_SECONDS -gt 0' LABELS soak
+    t long 'test $BATON_SOAK_SECONDS -gt 0 && echo $CI$BATON_SOAK_CI | grep -qx -e 0 -e true1' LABELS soak
 )
 expect 0 "1 passed, 0 failed, 1 skipped" ./dev test
 expect 0 "1 passed, 0 failed, 0 skipped" ./dev soak 1m
