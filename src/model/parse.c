@@ -30,6 +30,7 @@ enum token {
 struct parser {
     const char *text;
     size_t size, pos;
+    size_t whole; /* the size of all the text; `size` ends with a comment while that is read */
 
     enum token token;
     size_t start, end; /* of the token */
@@ -41,6 +42,11 @@ struct parser {
     struct baton_parse_error *error;
     int rc;
 };
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
 /* Notes the first error, at the byte `at`. Always returns false. */
 __attribute__((format(printf, 3, 4))) static bool fail_at(struct parser *p, size_t at,
@@ -57,6 +63,10 @@ __attribute__((format(printf, 3, 4))) static bool fail_at(struct parser *p, size
     vsnprintf(e->message, sizeof(e->message), format, args);
     va_end(args);
 
+    /* What is missing at the end is missing behind the last thing that is there. */
+    if (at == p->whole)
+        while (at > 0 && is_space(p->text[at - 1]))
+            at--;
     size_t begin = at;
     while (begin > 0 && p->text[begin - 1] != '\n')
         begin--;
@@ -67,7 +77,7 @@ __attribute__((format(printf, 3, 4))) static bool fail_at(struct parser *p, size
     if (at - begin >= sizeof(e->excerpt) / 2)
         begin = at - sizeof(e->excerpt) / 2;
     size_t n = 0;
-    for (size_t i = begin; i < p->size && p->text[i] != '\n' && n < sizeof(e->excerpt) - 1; i++)
+    for (size_t i = begin; i < p->whole && p->text[i] != '\n' && n < sizeof(e->excerpt) - 1; i++)
         e->excerpt[n++] = p->text[i] >= ' ' && p->text[i] <= '~' ? p->text[i] : ' ';
     e->excerpt[n] = '\0';
     e->caret = (unsigned)(at - begin);
@@ -96,11 +106,6 @@ static bool is_letter(char c)
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
-}
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 static char peek_at(const struct parser *p, size_t pos)
@@ -993,7 +998,8 @@ static bool parse_quantified(struct parser *p)
 int baton_program_parse(const char *text, size_t size, struct baton_program *program,
                         struct baton_parse_error *error)
 {
-    struct parser p = {.text = text, .size = size, .program = program, .error = error};
+    struct parser p = {
+        .text = text, .size = size, .whole = size, .program = program, .error = error};
     baton_program_init(program);
     *error = (struct baton_parse_error){0};
     advance(&p);

@@ -101,7 +101,7 @@ static const struct damage {
     {"0:r=1", "s@3=1", 18, 11, "must be from 1 to 2"},
     {"0:r=1", "x@1=1", 18, 10, "no sv"},
     {"0:r=1", "0:r", 18, 13, "'=' or \"!=\" expected"},
-    {"y!=-2)", "y!=-2", 19, 1, "')' expected"},
+    {"y!=-2)", "y!=-2", 18, 23, "')' expected"},
     {"y!=-2)", "y!=-2) x", 18, 25, "nothing may follow"},
 };
 
@@ -122,6 +122,23 @@ static void expect_error(const struct damage *d)
                !strstr(error.message, d->message)) {
         printf("\"%s\" for \"%s\": expected %u:%u \"%s\", got\n", d->to, d->from, d->line,
                d->column, d->message);
+        baton_parse_error_print(&error, "test", stdout);
+        fails++;
+    }
+}
+
+/* The line that is shown is whole, and the caret is below the place, also inside of comments and at the
+ * end of the text. */
+static void expect_shown(const char *text, const char *excerpt, unsigned caret)
+{
+    struct baton_program program;
+    struct baton_parse_error error;
+    if (!baton_program_parse(text, strlen(text), &program, &error)) {
+        printf("accepted: %s\n", text);
+        baton_program_fini(&program);
+        fails++;
+    } else if (strcmp(error.excerpt, excerpt) || error.caret != caret) {
+        printf("expected \"%s\" and a caret at %u, got\n", excerpt, caret);
         baton_parse_error_print(&error, "test", stdout);
         fails++;
     }
@@ -266,6 +283,10 @@ int main(int argc, char **argv)
     free(reprint(good, strlen(good)));
     for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++)
         expect_error(&damages[i]);
+    expect_shown("RDMA t\n(* Result tsu: Never *) (* x *)\n", "(* Result tsu: Never *) (* x *)",
+                 10);
+    expect_shown("RDMA t\n{\n nodes 1;\n}\n P0@1 ;\n x = 1\n\n \n", " x = 1", 6);
+    expect_shown("", "", 0);
     expect_round_trip(good);
     expect_formatted();
     expect_bounds();
