@@ -64,6 +64,36 @@ static enum truth judge_all(const struct refute *r)
     return truth == OPEN ? OPEN : (truth == YES) != r->negate ? YES : NO;
 }
 
+/*
+ * The write to `loc` that is supposed to be last, or the only one; -1: none, -2: open. What the orders
+ * imply does not count: where they leave only one write, that is part of what there is to tell.
+ */
+static int supposed_last(const struct refute *r, unsigned loc)
+{
+    const struct baton_candidate *c = &r->search;
+    unsigned n = c->first_write[loc + 1] - c->first_write[loc];
+    if (n < 2)
+        return n ? c->write[c->first_write[loc]] : -1;
+    for (unsigned i = 0; i < r->n_supposed; i++)
+        if (!r->supposed[i].is_read && r->supposed[i].loc == loc)
+            return r->supposed[i].write;
+    return -2;
+}
+
+/* The outcome as far as what is supposed says it. */
+static void find_outcome(struct refute *r)
+{
+    struct baton_candidate *c = &r->search;
+    baton_candidate_outcome(c, r->row, r->known);
+    for (unsigned loc = 0; loc < c->program->n_shown_locs; loc++) {
+        unsigned at = c->program->loc_column + loc;
+        int last = supposed_last(r, loc);
+        r->row[at] = c->program->loc[loc].init;
+        r->known[at] = last == -1 ||
+                       (last >= 0 && baton_candidate_write_value(c, (unsigned)last, &r->row[at]));
+    }
+}
+
 /* Open reads on which a value depends: each returns a part, or -1. */
 
 static int behind_read(struct refute *r, unsigned part);
@@ -133,7 +163,7 @@ static bool next_supposition(struct refute *r, struct baton_supposition *next)
         if (r->known[program->loc_column + loc] ||
             !baton_program_cond_uses(r->program, program->loc_column + loc))
             continue;
-        int last = baton_candidate_last_write(c, loc);
+        int last = supposed_last(r, loc);
         if (last == -2) {
             *next = (struct baton_supposition){.loc = loc};
             return true;
@@ -189,6 +219,12 @@ static int refuted(struct refute *r)
     rc = r->ops->impossible(r->ops->arg, c, r->supposed, r->n_supposed, proof);
     baton_proof_free(proof);
     return rc;
+}
+
+static void unfit(const struct refute *r)
+{
+    if (r->ops->unfit)
+        r->ops->unfit(r->ops->arg, r->row, r->known);
 }
 
 static int count(struct refute *r)
@@ -254,8 +290,11 @@ static int try_write(struct refute *r, int write)
         /* A way in which the values do not fit either is no candidate and needs no proof. */
         if (!baton_candidate_values_agree(c))
             return 0;
-        baton_candidate_outcome(c, r->row, r->known);
-        return judge_all(r) == NO ? 0 : refuted(r);
+        find_outcome(r);
+        if (judge_all(r) != NO)
+            return refuted(r);
+        unfit(r);
+        return 0;
     }
     return look(r);
 }
@@ -266,12 +305,14 @@ static int look(struct refute *r)
     struct baton_candidate *c = &r->search;
     if (!baton_candidate_values_agree(c))
         return 0;
-    baton_candidate_outcome(c, r->row, r->known);
+    find_outcome(r);
     enum truth truth = judge_all(r);
     struct baton_supposition next;
     bool left = next_supposition(r, &next);
-    if (truth == NO || (truth == OPEN && !left))
+    if (truth == NO || (truth == OPEN && !left)) {
+        unfit(r);
         return 0;
+    }
     void *copy;
     int rc = save(c, &copy);
     if (rc)

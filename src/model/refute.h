@@ -46,6 +46,9 @@ struct baton_refute_ops {
     int (*impossible)(void *arg, struct baton_candidate *c,
                       const struct baton_supposition *supposed, unsigned n,
                       const struct baton_proof *proof);
+    /* A way in which the values, as far as they are known, do not satisfy the proposition, whatever
+     * the orders say. May be null. */
+    void (*unfit)(void *arg, const int64_t *row, const bool *known);
     void *arg;
     unsigned max_proofs; /* further ways come without a proof; 0: all have one */
 };

@@ -5,6 +5,7 @@
  */
 #include "model/why.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,21 @@
 /* Longer stories are read by nobody: what is beyond is counted. */
 enum { STORIES_MAX = 16 };
 
+/* More values than these of one column are not listed. */
+enum { VALUES_MAX = 4 };
+
+/* The values that a column has where the proposition does not hold. */
+struct seen {
+    bool open; /* or too many */
+    unsigned n;
+    int64_t value[VALUES_MAX];
+};
+
 struct why {
     const struct baton_program *program;
+    bool negate;
     FILE *to;
+    struct seen *seen; /* per column */
     unsigned stories;
     unsigned n_letters;
     uint16_t letter[BATON_ORDER_MAX]; /* per part: its number + 1, or 0 */
@@ -225,29 +238,70 @@ static void tell_shape(const struct why *w, const struct baton_candidate *c)
         }
 }
 
+/* The value that the proposition below `at` wants a column to have, if it says so itself. */
+static bool asks_for(const struct baton_program *program, unsigned at, unsigned column,
+                     int64_t *value)
+{
+    const struct baton_cond *cond = &program->cond[at];
+    if (cond->kind == BATON_COND_AND)
+        return asks_for(program, cond->left, column, value) ||
+               asks_for(program, cond->right, column, value);
+    if (cond->kind != BATON_COND_EQ || !cond->a.is_column || cond->b.is_column ||
+        cond->a.value != (int64_t)column)
+        return false;
+    *value = cond->b.value;
+    return true;
+}
+
+static bool wanted(const struct why *w, int column, int64_t *value)
+{
+    return column >= 0 && !w->negate && w->program->n_conds &&
+           asks_for(w->program, w->program->cond_root, (unsigned)column, value);
+}
+
+/* The column that shows what a read or a last write is about, or -1: a read need not be shown. */
+static int column_of(const struct baton_candidate *c, const struct baton_supposition *s)
+{
+    const struct baton_program *program = c->program;
+    if (!s->is_read)
+        return s->loc < program->n_shown_locs ? (int)(program->loc_column + s->loc) : -1;
+    const struct baton_thread *thread = &program->thread[c->part[s->read].thread];
+    unsigned op = c->part[s->read].op;
+    int reg = thread->op[op].reg;
+    if (reg < 0 || (unsigned)reg >= thread->n_shown)
+        return -1;
+    while (++op < thread->n_ops)
+        if (thread->op[op].reg == reg)
+            return -1;
+    return (int)thread->column + reg;
+}
+
 static void tell_supposition(const struct why *w, struct baton_candidate *c,
                              const struct baton_supposition *s)
 {
-    char reader[BATON_PART_TEXT], writer[BATON_PART_TEXT], number[32] = "";
+    char reader[BATON_PART_TEXT], writer[BATON_PART_TEXT];
     const char *loc = c->program->loc[s->loc].name;
     int64_t value;
-    if (s->write >= 0) {
-        baton_part_op_text(c, w->program, (unsigned)s->write, writer, sizeof(writer));
-        if (baton_candidate_write_value(c, (unsigned)s->write, &value))
-            snprintf(number, sizeof(number), " %" PRId64, value);
-    }
-    if (!s->is_read) {
-        fprintf(w->to, "    the last value of %s is%s, written by %s\n", loc,
-                *number ? number : " open", writer);
-        return;
-    }
-    baton_part_op_text(c, w->program, s->read, reader, sizeof(reader));
-    if (s->write >= 0)
-        fprintf(w->to, "    %s reads %s =%s, written by %s\n", reader, loc,
-                *number ? number : " some value", writer);
-    else
+    if (s->is_read)
+        baton_part_op_text(c, w->program, s->read, reader, sizeof(reader));
+    if (s->write < 0) {
         fprintf(w->to, "    %s reads %s = %" PRId64 ", the initial value\n", reader, loc,
                 c->program->loc[s->loc].init);
+        return;
+    }
+    baton_part_op_text(c, w->program, (unsigned)s->write, writer, sizeof(writer));
+    bool known = baton_candidate_write_value(c, (unsigned)s->write, &value) ||
+                 wanted(w, column_of(c, s), &value);
+    if (s->is_read && known)
+        fprintf(w->to, "    %s reads %s = %" PRId64 ", written by %s\n", reader, loc, value,
+                writer);
+    else if (s->is_read)
+        fprintf(w->to, "    %s reads %s as written by %s\n", reader, loc, writer);
+    else if (known)
+        fprintf(w->to, "    the last value of %s is %" PRId64 ", written by %s\n", loc, value,
+                writer);
+    else
+        fprintf(w->to, "    the last value of %s is the one written by %s\n", loc, writer);
 }
 
 static int tell(void *arg, struct baton_candidate *c, const struct baton_supposition *supposed,
@@ -272,6 +326,39 @@ static int tell(void *arg, struct baton_candidate *c, const struct baton_supposi
     return 0;
 }
 
+static void note_values(void *arg, const int64_t *row, const bool *known)
+{
+    struct why *w = arg;
+    for (unsigned column = 0; column < w->program->width; column++) {
+        struct seen *seen = &w->seen[column];
+        unsigned i = 0;
+        while (i < seen->n && seen->value[i] != row[column])
+            i++;
+        if (!known[column] || i == VALUES_MAX)
+            seen->open = true;
+        else if (i == seen->n)
+            seen->value[seen->n++] = row[column];
+    }
+}
+
+/* There is no story because no values fit: says what values there are instead. */
+static void tell_values(const struct why *w)
+{
+    char name[2 * BATON_NAME_MAX];
+    const char *between = "  Whatever is read and whatever is written last, ";
+    for (unsigned column = 0; column < w->program->width; column++) {
+        const struct seen *seen = &w->seen[column];
+        if (seen->open || !seen->n || !baton_program_cond_uses(w->program, column))
+            continue;
+        baton_program_column_name(w->program, column, name, sizeof(name));
+        fprintf(w->to, "%s%s is", between, name);
+        for (unsigned i = 0; i < seen->n; i++)
+            fprintf(w->to, "%s %" PRId64, i ? " or" : "", seen->value[i]);
+        between = ", ";
+    }
+    fputs(*between == ',' ? ".\n" : "  No way to combine the values of the program does.\n", w->to);
+}
+
 int baton_why(const struct baton_program *program, enum baton_model model,
               const struct baton_engine_opts *opts, bool negate, FILE *to)
 {
@@ -283,14 +370,17 @@ int baton_why(const struct baton_program *program, enum baton_model model,
     fprintf(to, "%s: under %s no execution makes this proposition %s.\n", cond ? cond : "",
             baton_model_name(model), negate ? "false" : "true");
     free(cond);
-    struct why w = {.program = program, .to = to};
-    struct baton_refute_ops story = {.impossible = tell, .arg = &w, .max_proofs = STORIES_MAX};
+    struct why w = {.program = program, .negate = negate, .to = to};
+    w.seen = calloc(program->width + 1, sizeof(*w.seen));
+    if (!w.seen)
+        return -ENOMEM;
+    struct baton_refute_ops story = {
+        .impossible = tell, .unfit = note_values, .arg = &w, .max_proofs = STORIES_MAX};
     rc = baton_refute(program, model, opts, negate, &story);
-    if (rc)
-        return rc;
-    if (!w.stories)
-        fprintf(to, "  No way to combine the values of the program does.\n");
-    else if (w.stories > STORIES_MAX)
+    if (!rc && !w.stories)
+        tell_values(&w);
+    else if (!rc && w.stories > STORIES_MAX)
         fprintf(to, "  %u more ways end in a contradiction too.\n", w.stories - STORIES_MAX);
-    return 0;
+    free(w.seen);
+    return rc;
 }

@@ -78,6 +78,8 @@ output() {
     prints variant.out check -m wait --variant nrr-nrr get-get.litmus
     prints run-wait.out check -m wait --explain rmw-wait-othernode.litmus sb-wait-no-drain.litmus
     prints run-poll.out check --explain fig2b.litmus fig4b.litmus
+    prints why-values.out check -m wait --explain cell-cw-cas.litmus cell-cas-cw.litmus let-chain.litmus
+    prints why-spec.out check -m spec --explain sc-faa-write.litmus
     prints run-impl.out check -m impl --explain fig11a.litmus fig8b.litmus
 }
 

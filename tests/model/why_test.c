@@ -60,7 +60,8 @@ static void check(const struct baton_program *p, enum baton_model model, bool ne
         unsigned stories = count_words(text, "  Suppose that\n") + count_words(text, "- if ") / 2;
         unanswered = strstr(text, "a poll has no operation to answer it");
         if (count_words(text, ", a contradiction\n") < stories ||
-            (!stories && !unanswered && !strstr(text, "No way")))
+            (!stories && !unanswered && !strstr(text, "No way") &&
+             !strstr(text, "Whatever is read")))
             fail(p, model, "a story does not end in a contradiction");
     }
     free(text);
