@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "args.h"
 #include "bench.h"
 #include "bench/arrivals.h"
 #include "bench/lock_bench.h"
@@ -107,30 +108,6 @@ struct args {
     uint64_t unseed;
 };
 
-static double number(struct argp_state *state, const char *name, const char *arg, double least,
-                     double most)
-{
-    char *end;
-    errno = 0;
-    double v = strtod(arg, &end);
-    if (!*arg || *end || errno || !(v >= least && v <= most))
-        argp_error(state, "--%s %s: a number from %.12g to %.12g is needed", name, arg, least,
-                   most);
-    return v;
-}
-
-static long whole(struct argp_state *state, const char *name, const char *arg, long least,
-                  long most)
-{
-    char *end;
-    errno = 0;
-    long v = strtol(arg, &end, 10);
-    if (!*arg || *end || errno || v < least || v > most)
-        argp_error(state, "--%s %s: a whole number from %ld to %ld is needed", name, arg, least,
-                   most);
-    return v;
-}
-
 static void choose_fabric(struct argp_state *state, struct args *a, const char *name)
 {
     for (const char *const *f = baton_fabrics(); *f; f++)
@@ -192,22 +169,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->settings = arg;
         break;
     case OPT_NODES:
-        c->nodes = (unsigned)whole(state, "nodes", arg, 1, 4096);
+        c->nodes = (unsigned)arg_whole(state, "nodes", arg, 1, 4096);
         break;
     case OPT_THREADS:
-        a->threads = whole(state, "threads", arg, 0, 4096);
+        a->threads = arg_whole(state, "threads", arg, 0, 4096);
         break;
     case OPT_LOCAL:
-        a->local = whole(state, "local", arg, 0, 4096);
+        a->local = arg_whole(state, "local", arg, 0, 4096);
         break;
     case OPT_REMOTE:
-        a->remote = whole(state, "remote", arg, 0, 4096);
+        a->remote = arg_whole(state, "remote", arg, 0, 4096);
         break;
     case OPT_LOCKS:
-        c->locks = (unsigned)whole(state, "locks", arg, 1, 10000000);
+        c->locks = (unsigned)arg_whole(state, "locks", arg, 1, 10000000);
         break;
     case OPT_ZIPF:
-        c->zipf = number(state, "zipf", arg, 0, 10);
+        c->zipf = arg_number(state, "zipf", arg, 0, 10);
         break;
     case OPT_LOCK:
         a->kinds = arg;
@@ -216,26 +193,26 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         take_param(state, a, arg);
         break;
     case OPT_LOCAL_CS:
-        c->local_cs_ns = (uint64_t)whole(state, "local-cs", arg, 0, 1000000000);
+        c->local_cs_ns = (uint64_t)arg_whole(state, "local-cs", arg, 0, 1000000000);
         break;
     case OPT_REMOTE_CS:
-        c->remote_cs_ns = (uint64_t)whole(state, "remote-cs", arg, 0, 1000000000);
+        c->remote_cs_ns = (uint64_t)arg_whole(state, "remote-cs", arg, 0, 1000000000);
         break;
     case OPT_DURATION:
-        c->duration_s = number(state, "duration", arg, 0.0001, 1e6);
+        c->duration_s = arg_number(state, "duration", arg, 0.0001, 1e6);
         break;
     case OPT_WARMUP:
-        c->warmup_s = number(state, "warmup", arg, 0, 1e6);
+        c->warmup_s = arg_number(state, "warmup", arg, 0, 1e6);
         break;
     case OPT_HOST:
         c->host =
-            strcmp(arg, "spread") ? (int)whole(state, "host", arg, 0, 4095) : BENCH_HOST_SPREAD;
+            strcmp(arg, "spread") ? (int)arg_whole(state, "host", arg, 0, 4095) : BENCH_HOST_SPREAD;
         break;
     case OPT_PIN:
         c->pin = true;
         break;
     case OPT_SEED:
-        c->seed = (uint64_t)whole(state, "seed", arg, 0, 0x7fffffffffffffff);
+        c->seed = (uint64_t)arg_whole(state, "seed", arg, 0, 0x7fffffffffffffff);
         break;
     case OPT_FORMAT:
         if (!strcmp(arg, "table"))

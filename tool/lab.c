@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "args.h"
 #include "bench/lab.h"
 
 enum { OPT_OUT = 256, OPT_QUICK, OPT_LENGTH, OPT_SEEDS, OPT_JOBS, OPT_PROFILE };
@@ -24,17 +25,6 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static double number(struct argp_state *state, const char *name, const char *arg, double least,
-                     double most)
-{
-    char *end;
-    errno = 0;
-    double v = strtod(arg, &end);
-    if (!*arg || *end || errno || !(v >= least && v <= most))
-        argp_error(state, "--%s %s: a number from %g to %g is needed", name, arg, least, most);
-    return v;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct lab_options *o = state->input;
@@ -46,13 +36,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->profile = arg;
         break;
     case OPT_SEEDS:
-        o->seeds = (unsigned)number(state, "seeds", arg, 1, 100);
+        o->seeds = (unsigned)arg_number(state, "seeds", arg, 1, 100);
         break;
     case OPT_LENGTH:
-        o->length = number(state, "length", arg, 0.01, 1000);
+        o->length = arg_number(state, "length", arg, 0.01, 1000);
         break;
     case OPT_JOBS:
-        o->jobs = (unsigned)number(state, "jobs", arg, 1, 1024);
+        o->jobs = (unsigned)arg_number(state, "jobs", arg, 1, 1024);
         break;
     case OPT_QUICK:
         o->quick = true;
