@@ -22,10 +22,11 @@ expect() { # status, what must be said, words...
     fi
 }
 
-for good in check_peterson check_message; do
+for good in check_peterson check_message check_broadcast_lock check_broadcast_lock_weak_rmw; do
     expect 0 Verified "$baton" check "$folder/$good.so"
 done
-for bad in check_peterson_victim_first check_peterson_no_fence check_message_no_fence; do
+for bad in check_peterson_victim_first check_peterson_no_fence check_message_no_fence \
+    check_broadcast_lock_weak check_broadcast_lock_own_node; do
     expect 1 Violated "$baton" check "$folder/$bad.so" --schedule "$dir/$bad"
     expect 1 '^Violated' "$baton" check "$folder/$bad.so" --replay "$dir/$bad"
     expect 1 '^Violated' "$baton" check program "$folder/$bad.so" --replay "$dir/$bad"
