@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One thread of a litmus test, executed against an endpoint of the contract. It knows of no fabric, no clock
+ * and nobody who starts it: the same code runs on the simulated world, explored, and on real cards.
+ *
+ *     litmus language            contract
+ *     x = e, r = x               baton_store, baton_load
+ *     r = cas, r = faa, mfence   baton_cas, baton_faa, baton_mfence
+ *     put x, y; put x, e         baton_put, baton_put64 of what e is when it is posted
+ *     get, rcas, rfaa            baton_get, baton_rcas, baton_rfaa
+ *     wait d                     baton_wait
+ *     poll n                     baton_wait, by an id of its own for the operation that the poll answers
+ *     rfence n, gfence n, m      baton_rfence, baton_gfence
+ *     assume                     the run is no run, if it does not hold
+ *
+ * Every post is followed by baton_flush: an operation of the language is under way as soon as it is executed.
+ * Locations are words of segments; what a NIC operation names as its local operand is the location itself.
+ * litmus_plan.h has the instructions, and makes them of a program.
+ */
+#ifndef BATON_BENCH_LITMUS_THREAD_H
+#define BATON_BENCH_LITMUS_THREAD_H
+
+#include <baton/fabric.h>
+
+#include "bench/litmus_plan.h"
+
+/* Where a location is: for everybody, and on its own node. */
+struct litmus_word {
+    baton_gptr at;
+    uint64_t *here; /* null elsewhere; the other threads' nodes' pointers do no harm */
+};
+
+/*
+ * Executes the thread; `reg` (regs_n of them) begins as zeros and holds the final values. 0: done, though what
+ * it has posted may still be on its way. 1: this is no run, see above, or a wait for others has reached
+ * `deadline_ns`: its outcome does not count. Negative: an error of the fabric.
+ */
+int litmus_thread_run(struct baton_ep *ep, const struct litmus_thread *thread,
+                      const struct litmus_word *word, uint64_t deadline_ns, int64_t *reg);
+
+#endif
