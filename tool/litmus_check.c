@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "litmus_file.h"
+#include "litmus_print.h"
 #include "litmus_size.h"
 #include "model/dot.h"
 #include "model/engine.h"
@@ -229,67 +230,6 @@ static bool as_stated(const struct check *c, const struct answer *a)
            baton_quantifier_holds(c->program->quantifier, a->positive, a->negative);
 }
 
-static bool shown(const struct check *c, unsigned column)
-{
-    return c->options->show_all || baton_program_cond_uses(c->program, column);
-}
-
-/* The states as they are shown: columns that are not shown are zero, and equal states are one. */
-static int project(const struct check *c, const struct baton_outcomes *from,
-                   struct baton_outcomes *to)
-{
-    unsigned width = c->program->width;
-    int64_t *row = calloc(width + 1, sizeof(*row));
-    int rc = row ? 0 : -ENOMEM;
-    baton_outcomes_init(to, width);
-    for (size_t i = 0; rc >= 0 && i < from->n; i++) {
-        for (unsigned k = 0; k < width; k++)
-            row[k] = shown(c, k) ? baton_outcomes_row(from, i)[k] : 0;
-        rc = baton_outcomes_add(to, row);
-    }
-    free(row);
-    if (rc < 0) {
-        baton_outcomes_fini(to);
-        return rc;
-    }
-    baton_outcomes_sort(to);
-    return 0;
-}
-
-static void print_state(const struct check *c, const int64_t *row, FILE *to)
-{
-    char name[2 * BATON_NAME_MAX];
-    const char *between = "";
-    for (unsigned k = 0; k < c->program->width; k++) {
-        if (!shown(c, k))
-            continue;
-        baton_program_column_name(c->program, k, name, sizeof(name));
-        fprintf(to, "%s%s=%" PRId64 ";", between, name, row[k]);
-        between = " ";
-    }
-    putc('\n', to);
-}
-
-/* A 128-bit name for what the test says, however it was laid out. */
-static void print_hash(const struct baton_program *program, FILE *to)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *form = open_memstream(&text, &size);
-    if (form) {
-        baton_program_print(program, form);
-        fclose(form);
-    }
-    uint64_t a = 0xcbf29ce484222325u, b = 0x9e3779b97f4a7c15u;
-    for (size_t i = 0; i < size; i++) {
-        a = (a ^ (unsigned char)text[i]) * 0x100000001b3u;
-        b = (b ^ a) * 0xff51afd7ed558ccdu;
-        b ^= b >> 32;
-    }
-    free(text);
-    fprintf(to, "Hash=%016" PRIx64 "%016" PRIx64 "\n", a, b);
-}
-
 static void print_only_in(const struct check *c, enum engine in, enum engine out, FILE *to)
 {
     const struct baton_outcomes *set = &c->answer[in].outcomes;
@@ -298,10 +238,8 @@ static void print_only_in(const struct check *c, enum engine in, enum engine out
         if (baton_outcomes_has(&c->answer[out].outcomes, row))
             continue;
         fprintf(to, "Only the %s: ", engine_names[in]);
-        struct options all = *c->options;
-        all.show_all = true;
-        struct check everything = {.options = &all, .program = c->program};
-        print_state(&everything, row, to);
+        litmus_print_values(c->program, row, true, to);
+        putc('\n', to);
     }
 }
 
@@ -363,7 +301,7 @@ static void print_block(const struct check *c, FILE *to)
     struct baton_outcomes states = {0};
     char *cond = baton_cond_text(p);
     fprintf(to, "Test %s %s\n", p->name, kinds[p->quantifier]);
-    if (!a || !cond || project(c, &a->outcomes, &states)) {
+    if (!a || !cond || litmus_project(c->program, &a->outcomes, c->options->show_all, &states)) {
         fprintf(to, "Observation %s Unknown\n", p->name);
         print_model_line(c, to);
         putc('\n', to);
@@ -371,8 +309,10 @@ static void print_block(const struct check *c, FILE *to)
         return;
     }
     fprintf(to, "States %zu\n", states.n);
-    for (size_t i = 0; i < states.n; i++)
-        print_state(c, baton_outcomes_row(&states, i), to);
+    for (size_t i = 0; i < states.n; i++) {
+        litmus_print_values(p, baton_outcomes_row(&states, i), c->options->show_all, to);
+        putc('\n', to);
+    }
     bool holds = baton_quantifier_holds(p->quantifier, a->positive, a->negative);
     /* As in herd7: a witness of ~exists is a state in which the proposition does not hold. */
     bool swap = p->quantifier == BATON_NOT_EXISTS;
@@ -382,7 +322,7 @@ static void print_block(const struct check *c, FILE *to)
             baton_verdict_name(baton_outcomes_verdict(a->positive, a->negative)), a->positive,
             a->negative);
     fprintf(to, "Time %s %.2f\n", p->name, c->answer[MACHINE].seconds + c->answer[AXIOMS].seconds);
-    print_hash(p, to);
+    litmus_print_hash(p, to);
     print_model_line(c, to);
     if (!a->outcomes.n)
         fputs("Warning: no run of this program comes to an end, so nothing was observed\n", to);
@@ -404,7 +344,7 @@ static void print_json(const struct check *c, enum engine engine, FILE *to)
 {
     const struct answer *a = &c->answer[engine];
     struct baton_outcomes states = {0};
-    bool known = !a->rc && !project(c, &a->outcomes, &states);
+    bool known = !a->rc && !litmus_project(c->program, &a->outcomes, c->options->show_all, &states);
     fprintf(to, "{\"test\":\"%s\",\"model\":\"%s\",\"engine\":\"%s\",\"observation\":\"%s\"",
             c->program->name, baton_model_name(c->model), engine_names[engine],
             known ? baton_verdict_name(baton_outcomes_verdict(a->positive, a->negative))
@@ -422,17 +362,10 @@ static void print_json(const struct check *c, enum engine engine, FILE *to)
             : as_stated(c, a) && agree(c) ? "true"
                                           : "false");
     for (size_t i = 0; i < states.n; i++) {
-        char name[2 * BATON_NAME_MAX];
-        const char *between = "";
-        fputs(i ? ",{" : "{", to);
-        for (unsigned k = 0; k < c->program->width; k++) {
-            if (!shown(c, k))
-                continue;
-            baton_program_column_name(c->program, k, name, sizeof(name));
-            fprintf(to, "%s\"%s\":%" PRId64, between, name, baton_outcomes_row(&states, i)[k]);
-            between = ",";
-        }
-        putc('}', to);
+        if (i)
+            putc(',', to);
+        litmus_print_json_values(c->program, baton_outcomes_row(&states, i), c->options->show_all,
+                                 to);
     }
     fprintf(to, "],\"explored\":%" PRIu64 ",\"seconds\":%.6f}\n", a->stats.explored, a->seconds);
     baton_outcomes_fini(&states);
