@@ -13,6 +13,7 @@ struct state {
     const struct litmus_word *word;
     int64_t *reg;
     uint64_t deadline_ns;
+    bool ring; /* what is posted now */
 };
 
 static uint64_t sum(const struct state *s, const struct litmus_sum *e)
@@ -57,7 +58,9 @@ static int post(const struct state *s, const struct litmus_op *op)
 {
     baton_gptr remote = s->word[op->loc].at;
     uint64_t *local = s->word[op->local].here;
-    int rc;
+    int rc = baton_order(s->ep, baton_gptr_node(remote));
+    if (rc)
+        return rc;
     switch (op->act) {
     case LITMUS_PUT:
         rc = baton_put(s->ep, remote, local, 8, op->id);
@@ -75,7 +78,7 @@ static int post(const struct state *s, const struct litmus_op *op)
         rc = baton_get(s->ep, local, remote, 8, op->id);
         break;
     }
-    return rc ? rc : baton_flush(s->ep);
+    return rc || !s->ring ? rc : baton_flush(s->ep);
 }
 
 static int over(int rc)
@@ -140,11 +143,15 @@ static int execute(const struct state *s, const struct litmus_op *op)
 }
 
 int litmus_thread_run(struct baton_ep *ep, const struct litmus_thread *thread,
-                      const struct litmus_word *word, uint64_t deadline_ns, int64_t *reg)
+                      const struct litmus_word *word, uint64_t deadline_ns,
+                      const struct litmus_timing *timing, int64_t *reg)
 {
-    const struct state s = {ep, word, reg, deadline_ns};
+    struct state s = {ep, word, reg, deadline_ns, true};
     int rc = 0;
-    for (unsigned i = 0; i < thread->ops_n && !rc; i++)
+    for (unsigned i = 0; i < thread->ops_n && !rc; i++) {
+        if (timing)
+            s.ring = timing->before(timing->arg, ep, i);
         rc = execute(&s, &thread->op[i]);
+    }
     return rc;
 }

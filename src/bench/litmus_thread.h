@@ -13,7 +13,9 @@
  *     rfence n, gfence n, m      baton_rfence, baton_gfence
  *     assume                     the run is no run, if it does not hold
  *
- * Every post is followed by baton_flush: an operation of the language is under way as soon as it is executed.
+ * A baton_order stands before every post, since the language orders what the contract orders there. Every post
+ * is followed by baton_flush, unless the harness wants otherwise: an operation of the language is under way as
+ * soon as it is executed.
  * Locations are words of segments; what a NIC operation names as its local operand is the location itself.
  * litmus_plan.h has the instructions, and makes them of a program.
  */
@@ -31,11 +33,21 @@ struct litmus_word {
 };
 
 /*
+ * What a harness may change about when things happen: called before each operation with its number, and says
+ * whether the post that it may be rings at once. Whatever is not rung rings with the next wait.
+ */
+struct litmus_timing {
+    bool (*before)(void *arg, struct baton_ep *ep, unsigned op);
+    void *arg;
+};
+
+/*
  * Executes the thread; `reg` (regs_n of them) begins as zeros and holds the final values. 0: done, though what
  * it has posted may still be on its way. 1: this is no run, see above, or a wait for others has reached
- * `deadline_ns`: its outcome does not count. Negative: an error of the fabric.
+ * `deadline_ns`: its outcome does not count. Negative: an error of the fabric. `timing` may be null.
  */
 int litmus_thread_run(struct baton_ep *ep, const struct litmus_thread *thread,
-                      const struct litmus_word *word, uint64_t deadline_ns, int64_t *reg);
+                      const struct litmus_word *word, uint64_t deadline_ns,
+                      const struct litmus_timing *timing, int64_t *reg);
 
 #endif
