@@ -69,7 +69,7 @@ static unsigned needs_to_read(const struct baton_nic_qp *qp, enum baton_nic_kind
 {
     switch (older) {
     case BATON_NIC_PUT:
-        /* A put reads in order; a remote read also flushes older remote writes ahead of it. */
+        /* A put reads in order; a remote read also comes after older remote writes. */
         return kind == BATON_NIC_PUT ? READ : READ | STARTED | WRITTEN;
     case BATON_NIC_GET:
         /* Gets do not block: their reads are unordered unless the variant says so. */
@@ -101,6 +101,20 @@ static bool is_overtaken(const struct baton_nic_qp *qp, unsigned at)
     return false;
 }
 
+/*
+ * A remote read pushes all that is in wbR ahead of it, also the writes of younger entries: a get that
+ * they have passed sees them. So a get reads before a younger write has started or after it is in memory.
+ */
+static bool pushed_ready(const struct baton_nic_qp *qp, unsigned at, struct baton_nic_blocker *why)
+{
+    if (qp->free_reads)
+        return true;
+    for (unsigned i = at + 1; i < qp->n; i++)
+        if ((qp->flags[i] & (STARTED | WRITTEN)) == STARTED)
+            return blocked(why, i, BATON_NIC_COMMIT);
+    return true;
+}
+
 static bool read_ready(const struct baton_nic_qp *qp, unsigned at,
                        const struct baton_nic_memory *memory, struct baton_nic_blocker *why)
 {
@@ -115,6 +129,8 @@ static bool read_ready(const struct baton_nic_qp *qp, unsigned at,
             if (baton_nic_has(qp->entry[i].kind, BATON_NIC_LAND) &&
                 (qp->flags[i] & (LEFT | LANDED)) == LEFT)
                 return blocked(why, i, BATON_NIC_LAND);
+    } else if (!pushed_ready(qp, at, why)) {
+        return false;
     }
     if (is_rmw(e->kind) && *qp->unit)
         return blocked_by(why, BATON_NIC_BY_UNIT);
@@ -226,7 +242,8 @@ static void read_remote(const struct baton_nic_qp *qp, unsigned at,
         writes = e->masked ? !(((uint64_t)old ^ (uint64_t)v->to_local) & e->mask.compare)
                            : old == v->to_local;
         if (e->masked)
-            v->to_remote = (int64_t)baton_masked_merge((uint64_t)old, (uint64_t)v->to_remote, e->mask.swap);
+            v->to_remote =
+                (int64_t)baton_masked_merge((uint64_t)old, (uint64_t)v->to_remote, e->mask.swap);
     }
     v->to_local = old;
     if (writes) {

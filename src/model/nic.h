@@ -15,7 +15,8 @@
  * read;
  *                     \-> AW --START-->                   a failed rcas has no AW
  *             F --------------------------- LEAVE-->      rfence
- *     wbR     STARTED and not WRITTEN; COMMIT takes the oldest to memory
+ *     wbR     STARTED and not WRITTEN; COMMIT takes the oldest to memory; remote
+ *             reads wait until it is empty
  *     wbL     local write: LEFT and not LANDED; LAND takes the oldest to memory
  *             completion:  LEFT and not POLLED
  *
@@ -65,8 +66,8 @@ struct baton_nic_mask {
 /* What never changes about an entry. */
 struct baton_nic_entry {
     enum baton_nic_kind kind;
-    bool constant;   /* put: the value is known, no source is read */
-    bool masked;     /* rcas, rfaa: `mask` holds */
+    bool constant; /* put: the value is known, no source is read */
+    bool masked;   /* rcas, rfaa: `mask` holds */
     struct baton_nic_mask mask;
     uint64_t remote; /* location; unused by a fence */
     uint64_t local;  /* location: source of a put, destination of the others */
@@ -89,6 +90,8 @@ struct baton_nic_qp {
     uint8_t *unit; /* of the remote node: is its RMW unit taken? Shared by all queue pairs towards
                       the node */
     unsigned variants; /* enum baton_variant bits */
+    bool free_reads;   /* a fabric that keeps no order of its own: a remote read pushes no younger
+                          write into memory. No model of litmus tests has this */
 };
 
 struct baton_nic_memory {

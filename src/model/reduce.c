@@ -33,9 +33,9 @@ static bool has(const uint64_t *set, unsigned step)
 
 /*
  * What steps need, asked from the NIC's own rules, so that the rules stand in one place. A rule
- * looks at the entry itself and at each older entry on its own, so one pair of entries at a time
+ * looks at the entry itself and at each other entry on its own, so one pair of entries at a time
  * tells all: a step needs exactly what is done in every condition of the older entry that lets the
- * step through.
+ * step through. Of a younger entry nothing is needed: a step may come before it is posted.
  */
 struct needs {
     uint8_t own[KINDS][BATON_NIC_STEPS];          /* bits of steps of the same entry */
@@ -353,6 +353,8 @@ static void add_nic_conflicts(struct baton_reduction *r, unsigned i, uint64_t *s
             continue;
         if (s->nic == BATON_NIC_LEAVE && lands && !r->fused[i] && e > s->entry &&
             other_kind == BATON_NIC_PUT)
+            add(set, (unsigned)read);
+        if (s->nic == BATON_NIC_START && e < s->entry && other_kind == BATON_NIC_GET)
             add(set, (unsigned)read);
         bool overtaking = (kind == BATON_NIC_RCAS && other_kind == BATON_NIC_GET && e > s->entry) ||
                           (kind == BATON_NIC_GET && other_kind == BATON_NIC_RCAS && e < s->entry);

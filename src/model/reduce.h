@@ -30,6 +30,8 @@
  *   - reads of RMWs of different queue pairs towards one node: the RMW unit.
  *   - for the LEAVE of a get or RMW, the local reads of later puts on its queue pair: a pending
  * local write stops them. (Not the other way: reading first stops nothing.)
+ *   - for the START of a remote write, the reads of earlier gets on its queue pair: they have to push
+ * it into memory once it is in wbR. (Not the other way, again.)
  *   - under nar-nrr: the read of an rcas and the reads of later gets on its queue pair.
  * Every other step only ever enables others (program order, buffers and pipes are queues), so
  * moving it to the front harms nothing.

@@ -300,6 +300,15 @@ static bool all_landed(const struct sim_qp *q, unsigned at)
     return true;
 }
 
+/* A write that starts would keep an older get from reading until it is in memory. */
+static bool starts_quietly(const struct sim_qp *q, unsigned at)
+{
+    for (unsigned i = 0; i < at && !q->nic.free_reads; i++)
+        if (q->entries[i].kind == BATON_NIC_GET && !(q->flags[i] & baton_nic_bit(BATON_NIC_READ)))
+            return false;
+    return true;
+}
+
 static bool nic_quiet(struct explore *x, const struct sim_qp *q, unsigned at,
                       enum baton_nic_step step)
 {
@@ -317,7 +326,7 @@ static bool nic_quiet(struct explore *x, const struct sim_qp *q, unsigned at,
                (is_gfence(&q->parts[at]) ||
                 word_quiet(x, word_of(x, (const uint64_t *)(uintptr_t)e->remote), USE_REMOTE_READ));
     case BATON_NIC_START:
-        return true;
+        return starts_quietly(q, at);
     case BATON_NIC_LEAVE:
         return !fetches || (all_landed(q, at) && lands_quietly(x, q, at));
     case BATON_NIC_LAND:

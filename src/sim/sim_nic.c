@@ -40,6 +40,7 @@ struct sim_qp *sim_qp_of(struct sim_ep *e, unsigned node)
     q->nic.flags = q->flags;
     q->nic.value = q->values;
     q->nic.unit = &s->units[node];
+    q->nic.free_reads = s->swap;
     return e->qps[node] = q;
 }
 

@@ -62,6 +62,25 @@ cmp -s <(head -n -1 "$dir/alone") "$dir/many/random-3-17.litmus" || fail "progra
 status 0 cross "$dir/many"
 grep -q '^Programs 20, disagreements 0, not decided 0$' "$dir/out" || fail "20 files: $(cat "$dir/out")"
 
+# The soak says how to see again what it has found, first in a random program, then in one of all.
+for part in --random --locations; do
+    cat >"$dir/spoiled" <<END
+#!/bin/bash
+[[ "\$*" != *cross* ]] && exec "$baton" "\$@"
+[[ "\$*" == *$part* ]] && exec "$baton" "\$@" --against nrr-nrr
+exit 0
+END
+    chmod +x "$dir/spoiled"
+    BATON_SOAK_SECONDS=5 BATON_SOAK_SEED=9 "${0%/*}/cross_soak.sh" "$dir/spoiled" >"$dir/out" &&
+        fail "the soak passes though engines disagree"
+    name=$(sed -n 's/ as it was drawn:$//p' "$dir/out")
+    [ "$(grep -c "^RDMA $name\$" "$dir/out")" = 2 ] || fail "the soak: $(cat "$dir/out")"
+    again=$(sed -n 's/^status 1 of: baton litmus //p' "$dir/out")
+    # shellcheck disable=SC2086 # words of a command
+    status 1 $again --against nrr-nrr
+    grep -q "^$name, under wait" "$dir/out" || fail "$again does not find $name"
+done
+
 status 3 cross --random 10 --max-states 2
 status 2 cross "$dir/missing.litmus"
 echo 'RDMA broken' >"$dir/broken.litmus"
