@@ -125,6 +125,8 @@ static int body(struct baton_ep *ep, unsigned thread, void *arg)
     const struct team *t = arg;
     struct run *r = t->run;
     int rc = rounds(r, t->node, 1 + t->node * THREADS_MAX + thread, ep);
+    /* A thread that dies before its last stores have left its buffer has not finished: they are lost. */
+    baton_mfence(ep);
     r->finished[t->node][thread] = true;
     if (rc && rc != -EPROTO && !(r->lossy && is_fault(rc)))
         wrong(r, "%s: %s", baton_strerror(rc), baton_error_detail());
