@@ -7,7 +7,8 @@
  * node 0 is needed for that and for nothing else: when it has died, nobody can join any more.
  *
  * An end of a connection is the end of the process at its other end: NET_BYE before it, and it has
- * left; else it has died. The kernel finds out about a machine that is gone (keep-alive).
+ * left; else it has died. A machine that is gone does not answer when the kernel asks it each second
+ * (keep-alive): it counts as dead after RENDEZVOUS_SILENT_MS + RENDEZVOUS_SURE_MS of silence.
  *
  * Nobody decides about names: a process that wants one asks all others, and each answers for the
  * names of its own nodes only. Of two that want one at the same time, the lower node gets it.
@@ -19,12 +20,16 @@
 #include "fabric/net_store.h"
 
 #define RENDEZVOUS_ADDRESS 64u /* of "address port" and "host:port" */
-#define RENDEZVOUS_STRANGERS_MAX                                                                   \
-    32u                           /* connections that have proved nothing; the oldest gives way */
-#define RENDEZVOUS_PROOF_MS 5000u /* a stranger has this long to become a member */
-#define RENDEZVOUS_ANSWER_MS                                                                       \
-    30000u                        /* a member that is alive but stopped is not waited for longer */
-#define RENDEZVOUS_LIVES_MAX 128u /* of one number: baton_net_base has room for no more */
+/* Connections that have proved nothing: so many, the oldest gives way; and so long. */
+#define RENDEZVOUS_STRANGERS_MAX 32u
+#define RENDEZVOUS_PROOF_MS 5000u
+/* A member that is alive but stopped is not waited for longer. */
+#define RENDEZVOUS_ANSWER_MS 30000u
+/* A machine that is there has answered its peer's kernel by then, or else so much later. */
+#define RENDEZVOUS_SILENT_MS 3500u
+#define RENDEZVOUS_SURE_MS 500u
+/* Lives of one number: baton_net_base has room for no more. */
+#define RENDEZVOUS_LIVES_MAX 128u
 
 struct rendezvous_opts {
     const char *at; /* "host:port" of node 0; the founder may say port 0 */
@@ -51,6 +56,7 @@ struct rv_peer {
     int broken;  /* seen by a sender; the thread ends it */
     bool bye;
     uint64_t deadline_ns; /* of a stranger */
+    uint64_t silent_ns;   /* when a member was first found silent; 0: it is not */
     unsigned first, count;
     uint32_t life;
     char address[RENDEZVOUS_ADDRESS]; /* where it listens */
@@ -85,6 +91,7 @@ struct rv {
     bool stop;
     struct rv_peer **peers; /* only the thread removes */
     unsigned peers_n, peers_room;
+    uint64_t look_ns;                 /* when to look for silent members again */
     struct rv_gone *gone, **gone_end; /* to tell the store */
     struct rv_call *calls;
     uint32_t tickets;
@@ -99,8 +106,9 @@ int baton_rv_dial(const char *host, const char *port, uint64_t deadline_ns, int 
 int baton_rv_split(const char *at, char host[RENDEZVOUS_ADDRESS], char port[8]);
 int baton_rv_name(int fd, char host[RENDEZVOUS_ADDRESS], char port[8]); /* our end */
 void baton_rv_tune(int fd);
-int baton_rv_send(struct rv_peer *p);    /* what goes without blocking */
-int baton_rv_receive(struct rv_peer *p); /* 1 some, 0 none now */
+int baton_rv_send(struct rv_peer *p);                            /* what goes without blocking */
+int baton_rv_receive(struct rv_peer *p);                         /* 1 some, 0 none now */
+unsigned baton_rv_silence(const struct rv_peer *p, bool *asked); /* ms since its kernel spoke */
 int baton_rv_await(struct rv_peer *p, uint64_t deadline_ns,
                    struct net_message *m); /* one message */
 

@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define MS_NS UINT64_C(1000000)
+
 /* ---- Peers */
 
 struct rv_peer *baton_rv_peer_create(int fd)
@@ -287,14 +289,40 @@ static void take_stranger(struct rv *rv)
         close(fd);
         return;
     }
-    p->deadline_ns = baton_rv_now() + RENDEZVOUS_PROOF_MS * UINT64_C(1000000);
+    p->deadline_ns = baton_rv_now() + RENDEZVOUS_PROOF_MS * MS_NS;
     if (baton_net_link_init(&p->link, true, rv->key, &rv->me) || baton_rv_peer_add(rv, p))
         baton_rv_peer_destroy(p);
 }
 
 /* ---- The thread */
 
-/* What poll shall watch; also whether, and how soon, a stranger's time is over. */
+/*
+ * Ends members whose machines do not answer. The second look is for machines that stood still themselves:
+ * all others seem silent to them, until the kernel has asked again.
+ */
+static void look_for_silence(struct rv *rv)
+{
+    uint64_t now = baton_rv_now(), next = RENDEZVOUS_SILENT_MS;
+    if (now < rv->look_ns)
+        return;
+    for (unsigned i = 0; i < rv->peers_n; i++) {
+        struct rv_peer *p = rv->peers[i];
+        bool asked;
+        unsigned ms = p->member ? baton_rv_silence(p, &asked) : 0;
+        uint64_t wait = ms < RENDEZVOUS_SILENT_MS ? RENDEZVOUS_SILENT_MS - ms : RENDEZVOUS_SURE_MS;
+        if (ms < RENDEZVOUS_SILENT_MS)
+            p->silent_ns = 0;
+        else if (!p->silent_ns)
+            p->silent_ns = now;
+        else if (asked && now - p->silent_ns >= RENDEZVOUS_SURE_MS * MS_NS && !p->broken)
+            p->broken = -ETIMEDOUT;
+        if (wait < next)
+            next = wait;
+    }
+    rv->look_ns = now + next * MS_NS;
+}
+
+/* What poll shall watch; also how soon a time is over: a stranger's, or that until the next look. */
 static struct pollfd *watch_list(struct rv *rv, nfds_t *n, int *ms)
 {
     struct pollfd *list = calloc(rv->peers_n + 2, sizeof(*list));
@@ -310,9 +338,11 @@ static struct pollfd *watch_list(struct rv *rv, nfds_t *n, int *ms)
             first = now;
         else if (!p->member && p->deadline_ns < first)
             first = p->deadline_ns;
+        else if (p->member && rv->look_ns < first)
+            first = rv->look_ns;
     }
     *n = rv->peers_n + 2;
-    *ms = first == UINT64_MAX ? -1 : first <= now ? 0 : (int)((first - now) / 1000000u) + 1;
+    *ms = first == UINT64_MAX ? -1 : first <= now ? 0 : (int)((first - now) / MS_NS) + 1;
     return list;
 }
 
@@ -321,6 +351,7 @@ static void turn(struct rv *rv)
     nfds_t n;
     int ms;
     uint64_t count;
+    look_for_silence(rv);
     struct pollfd *list = watch_list(rv, &n, &ms);
     if (!list) { /* no memory: what is there stays, and is looked at again */
         pthread_mutex_unlock(&rv->lock);

@@ -85,8 +85,9 @@ int baton_rv_name(int fd, char host[RENDEZVOUS_ADDRESS], char port[8])
 }
 
 /*
- * A machine that is gone without a word is found out about in about four seconds, by the kernel: a
- * process that is stopped for a while still has a kernel that answers, and is not dead.
+ * The kernel asks a silent machine each second: a process that is stopped for a while still has a kernel that
+ * answers, and is not dead. What is lost on its way counts anew from when it is first sent again, and nothing
+ * is asked until then, so the kernel's own limit of four seconds may take eight: see baton_rv_silence.
  */
 void baton_rv_tune(int fd)
 {
@@ -98,6 +99,19 @@ void baton_rv_tune(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle, sizeof(idle));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silent_ms, sizeof(silent_ms));
+}
+
+/* *asked: since then it has been asked in vain, or what was sent to it is being sent again. */
+unsigned baton_rv_silence(const struct rv_peer *p, bool *asked)
+{
+    struct tcp_info info;
+    socklen_t size = sizeof(info);
+    *asked = false;
+    if (getsockopt(p->fd, IPPROTO_TCP, TCP_INFO, &info, &size))
+        return 0;
+    *asked = info.tcpi_probes || info.tcpi_retransmits;
+    return info.tcpi_last_ack_recv < info.tcpi_last_data_recv ? info.tcpi_last_ack_recv
+                                                              : info.tcpi_last_data_recv;
 }
 
 /* Until the socket is ready or the deadline has passed. */
