@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Remote operations on shm: the caller's CPU does them when the doorbell rings.
- *
- * A put is a store and a get a load, and the contract wants them in the order of the chain, with CPU
- * stores made before. Stores stay in order by release, loads by acquire, and a load stays before later
- * stores. What a CPU may exchange is a store with a later load of another word, so the first get behind
- * a store (of the chain, of an earlier chain, or of the program before it rang) has a full fence before
- * it. A read-modify-write is that fence where the CPU says so.
+ * Remote operations on shm: the caller's CPU does them when the doorbell rings. The CPU stores that the
+ * contract wants visible first, the program's and those of earlier chains, may still be on their way then.
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "fabric/cpu_op.h"
 #include "fabric/shm_world.h"
 
 /* What an endpoint knows of a node: as long as the state word is `state`, what it has mapped. */
@@ -115,11 +109,6 @@ static inline int find(struct shm_ep *s, unsigned node, uint64_t offset, struct 
     return find_slow(s, node, offset, out);
 }
 
-static const unsigned rights_for[BATON_OP_KINDS] = {[BATON_OP_PUT] = BATON_WRITE,
-                                                    [BATON_OP_GET] = BATON_READ,
-                                                    [BATON_OP_RCAS] = BATON_ATOMIC,
-                                                    [BATON_OP_RFAA] = BATON_ATOMIC};
-
 static inline int place(struct shm_ep *s, const struct baton_op *op, struct shm_map **map,
                         uint64_t **word)
 {
@@ -129,7 +118,7 @@ static inline int place(struct shm_ep *s, const struct baton_op *op, struct shm_
         return rc;
     if (__builtin_expect(op->bytes > (*map)->bytes - (offset - (*map)->base), 0))
         return -ERANGE;
-    if (__builtin_expect(!((*map)->rights & rights_for[op->kind]), 0))
+    if (__builtin_expect(!((*map)->rights & baton_cpu_op_rights[op->kind]), 0))
         return -EACCES;
     *word = (uint64_t *)((*map)->memory + (offset - (*map)->base));
     return 0;
@@ -137,83 +126,12 @@ static inline int place(struct shm_ep *s, const struct baton_op *op, struct shm_
 
 /* ---- Doing it */
 
-static void put_words(uint64_t *to, const struct baton_op *op)
-{
-    const uint64_t *from = op->flags & BATON_OPF_INLINE ? &op->value : op->local;
-    for (uint32_t i = 0; i < op->bytes / 8; i++)
-        baton_word_store(to + i, baton_word_load(from + i));
-}
-
-static void get_words(const struct baton_op *op, const uint64_t *from)
-{
-    uint64_t *to = op->local;
-    for (uint32_t i = 0; i < op->bytes / 8; i++)
-        baton_word_store(to + i, baton_word_load(from + i));
-}
-
-/* A masked form tries again only when another one has changed the word, so one of them always ends. */
-static uint64_t masked(const struct baton_op *op, uint64_t *word, bool *wrote)
-{
-    uint64_t old = baton_word_load(word), desired;
-    while ((*wrote = baton_op_apply(op, old, &desired))) {
-        uint64_t seen = baton_word_cas(word, old, desired);
-        if (seen == old)
-            break;
-        old = seen;
-    }
-    return old;
-}
-
-/* Whether a store may still be on its way to memory when the next operation begins. */
-static inline bool execute(const struct baton_op *op, uint64_t *word, bool stores, bool *wrote)
-{
-    uint64_t old;
-    switch (op->kind) {
-    case BATON_OP_PUT:
-        put_words(word, op);
-        return true;
-    case BATON_OP_GET:
-        if (stores)
-            baton_fence_full();
-        get_words(op, word);
-        return false; /* the result goes to memory of this node, which no chain orders */
-    default:
-        break;
-    }
-    if (op->flags & BATON_OPF_MASKED) {
-        if (stores)
-            baton_fence_full(); /* a failing compare is a mere load */
-        old = masked(op, word, wrote);
-    } else {
-        if (stores)
-            baton_fence_before_rmw();
-        if (op->kind == BATON_OP_RFAA)
-            old = baton_word_faa(word, op->value);
-        else
-            *wrote = (old = baton_word_cas(word, op->expected, op->value)) == op->expected;
-    }
-    baton_fence_after_rmw();
-    baton_word_store(op->local, old);
-    return false;
-}
-
 static __attribute__((cold, noinline)) void fail(struct baton_epx *ep, const struct baton_op *op,
                                                  int rc, const struct shm_map *map)
 {
     char text[96];
-    const char *why = text;
-    uint64_t offset = baton_gptr_offset(op->remote);
-    if (rc == -ERANGE)
-        snprintf(text, sizeof(text), "the segment there is %" PRIu64 " bytes from 0x%" PRIx64,
-                 map->bytes, map->base);
-    else if (rc == -EACCES)
-        snprintf(text, sizeof(text), "the segment grants%s%s%s%s",
-                 map->rights & BATON_READ ? " read" : "", map->rights & BATON_WRITE ? " write" : "",
-                 map->rights & BATON_ATOMIC ? " atomic" : "", map->rights ? "" : " nothing");
-    else if (rc == -EKEYREJECTED)
-        snprintf(text, sizeof(text), "node %u has no segment at 0x%" PRIx64, op->node, offset);
-    else
-        why = NULL;
+    const char *why = baton_cpu_op_refusal(op, rc, map ? map->base : 0, map ? map->bytes : 0,
+                                           map ? map->rights : 0, text, sizeof(text));
     baton_op_done(ep, op, rc, false, why);
 }
 
@@ -249,7 +167,7 @@ static void ring(struct baton_layer *layer, struct baton_epx *ep, const struct b
                 continue;
             }
         }
-        stores = execute(op, word, stores, &wrote);
+        stores = baton_cpu_op(op, word, stores, &wrote);
         baton_op_done(ep, op, 0, wrote, NULL);
     }
 }
@@ -268,16 +186,7 @@ static const struct baton_ep_ops shm_ep_ops = {.size = sizeof(shm_ep_ops),
                                                .ring = ring,
                                                .advance = advance,
                                                .reset = reset,
-                                               .load = baton_native_load,
-                                               .store = baton_native_store,
-                                               .swap = baton_native_swap,
-                                               .cas = baton_native_cas,
-                                               .faa = baton_native_faa,
-                                               .mfence = baton_native_mfence,
-                                               .now = baton_native_now,
-                                               .delay = baton_native_delay,
-                                               .await = baton_native_await,
-                                               .relax = baton_native_relax};
+                                               BATON_NATIVE_EP_OPS};
 
 int baton_shm_ep_open(struct baton_epx *ep)
 {

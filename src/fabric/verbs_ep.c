@@ -483,16 +483,7 @@ static const struct baton_ep_ops verbs_ep_ops = {.size = sizeof(verbs_ep_ops),
                                                  .ring = ring,
                                                  .advance = advance,
                                                  .reset = reset,
-                                                 .load = baton_native_load,
-                                                 .store = baton_native_store,
-                                                 .swap = baton_native_swap,
-                                                 .cas = baton_native_cas,
-                                                 .faa = baton_native_faa,
-                                                 .mfence = baton_native_mfence,
-                                                 .now = baton_native_now,
-                                                 .delay = baton_native_delay,
-                                                 .await = baton_native_await,
-                                                 .relax = baton_native_relax};
+                                                 BATON_NATIVE_EP_OPS};
 
 int baton_verbs_ep_open(struct baton_epx *ep)
 {

@@ -321,6 +321,14 @@ uint64_t baton_native_cas(struct baton_layer *, struct baton_epx *, uint64_t *wo
                           uint64_t expected, uint64_t desired);
 uint64_t baton_native_faa(struct baton_layer *, struct baton_epx *, uint64_t *word, uint64_t add);
 void baton_native_mfence(struct baton_layer *, struct baton_epx *);
+
+/* What a world with real threads puts into its struct baton_ep_ops, behind the calls of its own. */
+#define BATON_NATIVE_EP_OPS                                                                        \
+    .load = baton_native_load, .store = baton_native_store, .swap = baton_native_swap,             \
+    .cas = baton_native_cas, .faa = baton_native_faa, .mfence = baton_native_mfence,               \
+    .now = baton_native_now, .delay = baton_native_delay, .await = baton_native_await,             \
+    .relax = baton_native_relax
+
 /* What a thread of a team does: an endpoint, the body, the end of the endpoint. Its first error. */
 int baton_team_member(struct baton_cluster *cluster, const struct baton_team *team, unsigned index);
 
