@@ -9,6 +9,7 @@
  *     faults=a+b        of the random driver, off by default: kill-thread, kill-node, drop (an operation is
  *                       lost, which breaks its queue pair), delay (of a queue pair), pause (of a thread), or
  *                       all. How often each comes is drawn from the seed too; some stay off in some runs
+ *     misuse=ignore     does not look for the misuse of words that is told of below (default: report)
  *
  * Misuse of words is found as it happens: read-modify-writes of a word by the wrong side, and foreign writes
  * that a NIC's read-modify-write would undo. baton_run then returns -EPROTO, unless a thread failed itself.

@@ -737,11 +737,15 @@ static int sim_run(struct baton_cluster *cluster, const struct baton_team *teams
 
 static int find_driver(struct sim *s, const char *options)
 {
-    static const char *const known[] = {"driver", "profile", "faults", NULL};
-    char name[16] = "timed";
+    static const char *const known[] = {"driver", "profile", "faults", "misuse", NULL};
+    char name[16] = "timed", misuse[16] = "report";
     int rc = baton_options_check(options, known);
     if (rc)
         return rc;
+    baton_option(options, "misuse", misuse, sizeof(misuse));
+    s->misuse_ignored = !strcmp(misuse, "ignore");
+    if (!s->misuse_ignored && strcmp(misuse, "report") != 0)
+        return baton_fail(-EINVAL, "misuse=%s: there is: report ignore", misuse);
     baton_option(options, "driver", name, sizeof(name));
     for (const struct sim_driver *const *d = drivers; *d; d++)
         if (!strcmp((*d)->name, name)) {

@@ -215,6 +215,7 @@ struct sim {
     struct baton_random random;
     uint64_t seed, now;
     bool swap;
+    bool misuse_ignored;
     bool
         immediate_ack; /* a put is done when it starts its write, a fetch when it lands; else when it leaves */
     uint8_t *dead;         /* by node */
