@@ -33,6 +33,8 @@ struct word {
     uint8_t uses;
     uint8_t cpus;                    /* mask of threads */
     uint8_t lands;                   /* mask of threads */
+    uint16_t lands_from;             /* the node, plus one, that is read into it */
+    bool lands_apart;                /* there are several: their order is open */
     bool relied;                     /* a step was taken at once because of what is known of it */
     bool kept;                       /* it lies in memory that is kept as a whole */
     uint8_t local;                   /* mask of threads whose own memory it lies in */
@@ -198,6 +200,8 @@ struct word *word_use(struct explore *x, const uint64_t *at, enum word_use use, 
 /* Whether such a use of it needs no branching. */
 bool word_quiet(struct explore *x, struct word *w, enum word_use use);
 void word_write(struct sim *s, uint64_t *at, uint64_t value);
+void word_lands(struct explore *x, uint64_t local, unsigned thread);
+void word_lands_from(struct explore *x, struct word *w, unsigned node);
 void words_rename(struct explore *x); /* when permutations have been found */
 int permutations_find(struct explore *x);
 uint64_t explore_hash(struct explore *x);
@@ -206,7 +210,8 @@ uint64_t explore_hash(struct explore *x);
 
 uint8_t own_memory(struct explore *x,
                    const uint64_t *at); /* mask of threads whose own memory it is in */
-void name_thread_state(struct explore *x, struct sim_thread *t);
+/* `knows`: what its endpoint knows, under each permutation. */
+void name_thread_state(struct explore *x, struct sim_thread *t, const uint64_t *knows);
 void names_clear(struct explore *x);
 void own_words_free(struct explore *x);
 uint64_t ep_knows(struct explore *x, const struct baton_epx *ep, unsigned p);

@@ -12,6 +12,10 @@
  * keep names apart that could be one. Names are shared by the threads of a class: a digest of one is looked
  * up as the digest that the first of the class would have, had it been in its place.
  *
+ * That joins places too, by the digests that they have in common, so a digest must have one place. It has,
+ * together with what the endpoint owes (a put is accepted without telling the thread) and whether the body has
+ * ended, if it also holds where a value has landed (word_lands).
+ *
  * The self-check does without names, and looks whether two histories with the same digest ever leave different
  * stacks: then the body knows something that the contract did not tell it, and neither going back nor following
  * a schedule would be right.
@@ -270,15 +274,15 @@ static bool places_room(struct names *n)
 }
 
 /* Where the body is: all that it goes on from. */
-static uint64_t place_of(struct explore *x, const struct sim_thread *t)
+static uint64_t place_of(struct explore *x, const struct sim_thread *t, uint64_t knows)
 {
     if (t->state == SIM_ENDED)
         return t->number + 1;
     uint64_t h = hash2(stack_hash(t), hash_own_memory(x, t));
-    return hash2(hash2(h, ep_knows(x, baton_epx(t->ep), 0)), t->number);
+    return hash2(hash2(h, knows), t->number);
 }
 
-void name_thread_state(struct explore *x, struct sim_thread *t)
+void name_thread_state(struct explore *x, struct sim_thread *t, const uint64_t *knows)
 {
     struct names *n = &x->names;
     uint64_t *digest = x->extra[t->number].digest;
@@ -291,10 +295,10 @@ void name_thread_state(struct explore *x, struct sim_thread *t)
     uint64_t key = 0;
     for (unsigned p = 0; p < x->permutations; p++)
         if (as_first[p] == 0)
-            key = digest[p];
-    key = hash2(key, x->first_of[t->number]);
+            key = hash2(digest[p], knows[p]);
+    key = hash2(hash2(key, x->first_of[t->number]), t->state == SIM_ENDED);
     struct name_slot *d = slot_find(n->by_digest, n->digest_mask, key);
-    uint64_t place = place_of(x, t);
+    uint64_t place = place_of(x, t, knows[0]);
     struct name_slot *at = slot_find(n->by_place, n->place_mask, place);
     uint32_t name =
         d->name && at->name ? (d->name < at->name ? d->name : at->name) : d->name | at->name;

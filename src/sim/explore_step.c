@@ -147,8 +147,12 @@ static void posted(struct sim *s, struct sim_qp *q, unsigned at)
             word_use(x, remote, USE_REMOTE_READ, thread);
         if (e->kind != BATON_NIC_GET)
             word_use(x, remote, USE_REMOTE_WRITE, thread);
-        if (local)
-            word_use(x, local, put ? USE_SOURCE : USE_LAND, thread);
+        if (local && put)
+            word_use(x, local, USE_SOURCE, thread);
+        else if (local && is_gfence(&q->parts[i]))
+            word_use(x, local, USE_LAND, thread);
+        else if (local)
+            word_lands_from(x, word_use(x, local, USE_LAND, thread), q->node);
     }
 }
 
@@ -349,6 +353,8 @@ static void nic_take(struct explore *x, struct sim_qp *q, unsigned at, enum bato
         x->constant = true;
     }
     touch(x, thread);
+    if (!gfence && step == BATON_NIC_LAND)
+        word_lands(x, q->entries[at].local, thread);
     sim_nic_apply(x->s, q, at, step);
     x->constant = false;
     if (x->s->silent_n)

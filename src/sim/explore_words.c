@@ -175,6 +175,20 @@ struct word *word_use(struct explore *x, const uint64_t *at, enum word_use use, 
     return w;
 }
 
+/* What comes from one node comes in the order of the queue pair; from two nodes it comes in any. */
+void word_lands_from(struct explore *x, struct word *w, unsigned node)
+{
+    if (!w || w->lands_apart)
+        return;
+    if (!w->lands_from) {
+        w->lands_from = (uint16_t)(node + 1);
+    } else if (w->lands_from != node + 1) {
+        w->lands_apart = true;
+        x->stale |= w->relied;
+        x->uses_changed = true;
+    }
+}
+
 static bool single(uint8_t mask)
 {
     return !(mask & (mask - 1));
@@ -194,7 +208,7 @@ static bool quiet(const struct word *w, enum word_use use)
         return constant;
     case USE_SOURCE:
     case USE_LAND: /* its owner looks after a wait, and by hand */
-        return w->uses == use && single(w->lands);
+        return w->uses == use && single(w->lands) && !w->lands_apart;
     default:
         return false;
     }
@@ -343,11 +357,24 @@ static const uint64_t *place_names(struct explore *x, uint64_t local)
     return w ? w->name : none;
 }
 
+/*
+ * A value is about to land there, and the thread to be told of it. Where: else two values that change places,
+ * or one that lands and one that a CPU's act returns, would be the same to the digest.
+ */
+void word_lands(struct explore *x, uint64_t local, unsigned thread)
+{
+    const uint64_t *names = place_names(x, local);
+    uint64_t *digest = x->extra[thread].digest;
+    for (unsigned p = 0; p < x->permutations; p++)
+        digest[p] = hash2(digest[p] + SIM_EXPLORE_BASE, names[p]);
+}
+
 static void hash_buffered(struct explore *x, const struct sim_buffered *b, uint64_t *out)
 {
     const struct baton_op *op = &b->op;
     const uint64_t *names = place_names(x, b->word ? (uintptr_t)b->word : (uintptr_t)op->local);
-    uint64_t what = (uint64_t)op->kind << 48 | (uint64_t)op->flags << 32 | op->bytes;
+    uint64_t what =
+        (uint64_t)op->id << 48 | (uint64_t)op->kind << 40 | (uint64_t)op->flags << 32 | op->bytes;
     for (unsigned p = 0; p < x->permutations; p++) {
         uint64_t h = hash2(out[p], hash2(names[p], what));
         h = hash2(h, word_map(x, p, b->word ? b->value : op->value));
@@ -363,7 +390,8 @@ static void hash_qp(struct explore *x, const struct sim_qp *q, uint64_t *sums)
         const struct baton_nic_entry *e = &q->entries[i];
         const struct sim_part *part = &q->parts[i];
         const uint64_t *remote = place_names(x, e->remote), *local = place_names(x, e->local);
-        uint64_t what = (uint64_t)e->kind << 32 | (uint64_t)q->flags[i] << 16 |
+        uint64_t id = part->pieces ? part->op.id : 0; /* who waits for it will be told */
+        uint64_t what = id << 40 | (uint64_t)e->kind << 32 | (uint64_t)q->flags[i] << 16 |
                         (uint64_t)part->op.flags << 8 | (uint64_t)part->first << 2 |
                         (uint64_t)(part->pieces != 0) << 1 | part->wrote;
         for (unsigned p = 0; p < x->permutations; p++) {
@@ -393,11 +421,14 @@ static void hash_thread(struct explore *x, unsigned t)
     struct thread_extra *extra = &x->extra[t];
     struct sim_thread *thread = x->s->threads[t];
     struct sim_ep *e = explore_ep(thread);
-    uint64_t sums[PERMUTATIONS_MAX] = {0}, h[PERMUTATIONS_MAX];
-    if (!x->ask->digests)
-        name_thread_state(x, thread);
+    bool ended = thread->state == SIM_ENDED;
+    uint64_t sums[PERMUTATIONS_MAX] = {0}, h[PERMUTATIONS_MAX], knows[PERMUTATIONS_MAX];
     for (unsigned p = 0; p < x->permutations; p++)
-        h[p] = hash2(extra->digest[p], thread->state == SIM_ENDED);
+        knows[p] = ended ? 0 : ep_knows(x, baton_epx(thread->ep), p);
+    if (!x->ask->digests)
+        name_thread_state(x, thread, knows);
+    for (unsigned p = 0; p < x->permutations; p++)
+        h[p] = hash2(hash2(extra->digest[p], knows[p]), ended);
     for (unsigned i = 0; i < thread->buffer_n; i++)
         hash_buffered(x, explore_buffered(thread, i), h);
     for (unsigned n = 0; e && e->busy && n < x->nodes; n++)

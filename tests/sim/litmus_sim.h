@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A litmus program as threads of the simulated world, under the exhaustive driver: all of its outcomes. Stands
+ * between the model's headers and the contract's, which can not be included together.
+ */
+#ifndef BATON_TESTS_SIM_LITMUS_SIM_H
+#define BATON_TESTS_SIM_LITMUS_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct litmus_plan;
+
+/* How to look for them. */
+struct litmus_sim_opts {
+    bool naive;      /* nothing is taken at once */
+    bool digests;    /* threads forget nothing */
+    bool self_check; /* equal digests must mean equal stacks */
+    bool swap;       /* posts that nothing orders may change places */
+    double seconds_max;
+};
+
+struct litmus_sim_result {
+    uint64_t states, runs, passes, terminals;
+    double seconds;
+    char text[240];
+};
+
+/*
+ * Calls `add` with every outcome, some of them several times. 0; -ETIME: the time did not suffice; else what has
+ * gone wrong, in words in the result. What the cluster and its threads had is freed in every case.
+ */
+int litmus_sim_run(const struct litmus_plan *plan, const struct litmus_sim_opts *opts,
+                   void (*add)(void *arg, const int64_t *row), void *arg,
+                   struct litmus_sim_result *result);
+
+#endif
