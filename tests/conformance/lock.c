@@ -81,16 +81,16 @@ static int case_soak(struct conf *c)
 {
     uint64_t end = conf_clock_ns() + conf_soak_ns(c), overlaps = 0;
     struct conf one = *c;
-    for (uint64_t i = 0; conf_clock_ns() < end; i++) {
-        one.seed = c->seed * 100 + i;
+    for (uint64_t s = c->seed; conf_clock_ns() < end; s++) {
+        conf_at_seed(one.seed = s);
         if (conf_is(c, CONF_SIMULATED)) {
-            OK(schedules(&one, 500, 4 + (unsigned)(i % 8), &overlaps));
+            OK(schedules(&one, 500, 4 + (unsigned)(s % 8), &overlaps));
         } else {
-            struct work w = shaped(&small[i % SMALL], one.seed);
+            struct work w = shaped(&small[s % SMALL], s);
             w.until_ns = 1000000000;
-            w.tries = i % 3;
-            w.locks = 1 + i % WORK_LOCKS;
-            w.hold_ns = i % 2 ? 1000 : 0;
+            w.tries = s % 3;
+            w.locks = 1 + s % WORK_LOCKS;
+            w.hold_ns = s % 2 ? 1000 : 0;
             OK(run_and_forget(c, &w, &overlaps));
         }
     }

@@ -10,11 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../late.h"
 #include "work.h"
 
 enum { HOST, VICTIM, WITNESS, LATE, NODES };
-enum { GONE = 1 };            /* of a role: the host is dead, there is little left to close */
-#define NOTICE_NS 4000000000u /* a second, and an ample allowance for busy machines */
+enum { GONE = 1 }; /* of a role: the host is dead, there is little left to close */
+#define NOTICE_NS (UINT64_C(2000000000) + late_ns())
 #define ROUNDS 200
 
 struct death {
@@ -40,7 +41,7 @@ static int node_main(struct death *d, unsigned node)
     struct work_host host;
     struct worker k;
     struct baton_ep *ep;
-    alarm(60);
+    alarm(100);
     opts.nodes = NODES;
     opts.first = (int)node;
     OK(conf_open_opts(d->c, &opts, &cluster));
@@ -100,6 +101,8 @@ static struct death *death_new(struct conf *c)
     struct death *d = work_memory(sizeof(*d));
     if (!d)
         return NULL;
+    if (!late_most)
+        late_watch();
     d->c = c;
     d->w = (struct work){.c = c,
                          .kind = c->kind->name,
@@ -214,7 +217,7 @@ static int case_holder_killed(struct conf *c)
     d->role[VICTIM] = hold_for_ever;
     pid_t host = start(d, HOST), victim = start(d, VICTIM), witness = start(d, WITNESS);
     wait_for(&d->at[5], 2);
-    usleep(20000 + (unsigned)(c->seed % 7) * 5000); /* both wait by now */
+    late_rest_ns(20000000 + c->seed % 7 * 5000000); /* both wait by now */
     shoot(d, victim);
     OK(join(victim, true));
     OK(join(witness, false));
@@ -262,7 +265,7 @@ static int wait_and_die(struct death *d, struct worker *k)
 static int wait_with_it(struct death *d, struct worker *k)
 {
     wait_for(&d->at[5], 1);
-    usleep(5000); /* most likely behind the victim */
+    late_rest_ns(5000000); /* behind the victim */
     baton_word_faa(&d->at[5], 1);
     int rc;
     do {
@@ -285,7 +288,7 @@ static int case_waiter_killed(struct conf *c)
     d->role[WITNESS] = wait_with_it;
     pid_t host = start(d, HOST), victim = start(d, VICTIM), witness = start(d, WITNESS);
     wait_for(&d->at[5], 2);
-    usleep(20000);
+    late_rest_ns(20000000);
     shoot(d, victim);
     OK(join(victim, true));
     OK(join(witness, false));
@@ -385,7 +388,7 @@ static int case_host_killed(struct conf *c)
         if (working)
             wait_for(&d->at[4], 100);
         else
-            usleep(50000); /* they wait for the lock */
+            late_rest_ns(50000000); /* they wait for the lock */
         shoot(d, host);
         OK(join(host, true));
         OK(join(others[0], false));

@@ -5,8 +5,8 @@
  *                    [--options FABRIC-OPTIONS] [--slower N]
  *
  * Runs every case of the group (all groups when there is none) that makes sense in that world, each in a
- * process of its own under a watchdog. The cases about locks run for each kind that --lock names. Exit
- * status: 0 all hold, 1 one does not, 2 wrong use, 77 a case could not run here (and none failed).
+ * process of its own under a watchdog. The cases about locks run for each kind that --lock names. S may be
+ * "clock". Exit status: 0 all hold, 1 one does not, 2 wrong use, 77 a case could not run here (and none failed).
  */
 #include "suite.h"
 
@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -132,6 +133,14 @@ uint64_t conf_soak_ns(const struct conf *c)
     return (seconds ? strtoull(seconds, NULL, 10) : 60) * 1000000000u / (c->kinds ? c->kinds : 1);
 }
 
+/* Shared with the process of the case, which may not live to tell. */
+static uint64_t *at_seed;
+
+void conf_at_seed(uint64_t seed)
+{
+    *at_seed = seed;
+}
+
 /* ---- Running */
 
 struct tally {
@@ -148,6 +157,7 @@ static void run_case(const struct group *g, const struct conf_case *t, struct co
     printf("%s %s/%s%s%s seed %" PRIu64 "\n", c->world->name, g->name, t->name, c->kind ? " " : "",
            c->kind ? c->kind->name : "", c->seed);
     fflush(stdout);
+    conf_at_seed(c->seed);
     int status = 0;
     pid_t child = fork();
     if (!child) {
@@ -175,7 +185,7 @@ static void run_case(const struct group *g, const struct conf_case *t, struct co
         printf("  FAILED, %.0f ms; again with: --world %s --group %s --case %s%s%s --seed %" PRIu64
                "\n",
                ms, c->world->name, g->name, t->name, c->kind ? " --lock " : "",
-               c->kind ? c->kind->name : "", c->seed);
+               c->kind ? c->kind->name : "", *at_seed);
     }
     fflush(stdout);
 }
@@ -211,6 +221,12 @@ static int usage(const char *what)
     return 2;
 }
 
+/* "clock": another one at every time. */
+static uint64_t seed_of(const char *text)
+{
+    return strcmp(text, "clock") ? strtoull(text, NULL, 0) : (uint64_t)time(NULL) * 100000;
+}
+
 int main(int argc, char **argv)
 {
     const char *group = NULL, *cases = NULL, *lock = "all", *world = NULL;
@@ -218,6 +234,9 @@ int main(int argc, char **argv)
 #if defined(__SANITIZE_ADDRESS__) || defined(BATON_TSAN)
     c.slower = 10;
 #endif
+    at_seed = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at_seed == MAP_FAILED)
+        return usage("no memory");
     for (const struct baton_lock_ops *const *k = conf_own_kinds; *k; k++)
         if (baton_lock_register(*k))
             return usage(baton_error_detail());
@@ -237,7 +256,7 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--lock"))
             lock = argv[++i];
         else if (!strcmp(argv[i], "--seed"))
-            c.seed = strtoull(argv[++i], NULL, 0);
+            c.seed = seed_of(argv[++i]);
         else if (!strcmp(argv[i], "--options"))
             c.options = argv[++i];
         else if (!strcmp(argv[i], "--slower"))

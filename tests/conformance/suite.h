@@ -107,6 +107,9 @@ static inline bool conf_is(const struct conf *c, unsigned worlds)
     return (c->world->bit & worlds) != 0;
 }
 
+/* The seed that a case has come to, if it goes through several; told when it fails. */
+void conf_at_seed(uint64_t seed);
+
 /* How long a soak may take: its share of BATON_SOAK_SECONDS, else of 60 seconds. */
 uint64_t conf_soak_ns(const struct conf *c);
 uint64_t conf_clock_ns(void);

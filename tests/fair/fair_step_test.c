@@ -5,8 +5,8 @@
  * order and in swap mode; with their parameters at the ends of their ranges, also starting just below the
  * places where fields of their words wrap. crowd.h says what is checked.
  *
- * fair_step_test [SEEDS [FIRST]]: so many schedules for each of the combinations. With BATON_SOAK_SECONDS
- * set, seeds that depend on the clock, until that time is over.
+ * fair_step_test [SEEDS [FIRST]]: so many schedules for each of the combinations. Without them and with
+ * BATON_SOAK_SECONDS set, seeds that depend on the clock, until that time is over.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,8 +74,10 @@ static void run_seeds(uint64_t first, uint64_t seeds)
                     };
                     struct crowd_result result;
                     crowd_run(&crowd, &result);
-                    if (!crowd_good(&result) && ++bad <= 20)
+                    if (!crowd_good(&result) && ++bad <= 20) {
                         crowd_print(&crowd, &result);
+                        printf("    again with: fair_step_test 1 %" PRIu64 "\n", seed);
+                    }
                     entries += result.entries;
                     contended += result.contended;
                     sleeps += result.sleeps;
@@ -95,15 +97,15 @@ int main(int argc, char **argv)
     const char *soak = getenv("BATON_SOAK_SECONDS");
     uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 0) : 24;
     uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
-    if (!soak) {
+    if (!soak || argc > 1) {
         run_seeds(first, seeds);
         return bad != 0;
     }
     time_t begin = time(NULL);
     first = (uint64_t)begin << 20;
     do {
-        run_seeds(first, 200);
-        first += 200;
+        run_seeds(first, 40);
+        first += 40;
     } while (!bad && time(NULL) - begin < strtoll(soak, NULL, 0));
     return bad != 0;
 }

@@ -168,7 +168,8 @@ int main(int argc, char **argv)
     void *shared = shared_input();
     for (int i = 0; i < files; i++)
         run(shared, &file[i]);
-    printf("seed %" PRIu64 ", %d files replayed\n", seed, files);
+    printf("seed %" PRIu64 ", %d files replayed; what crashes stays in ./fuzz-input\n", seed,
+           files);
     fflush(stdout);
     struct baton_random random;
     baton_random_init(&random, seed);

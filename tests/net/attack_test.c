@@ -26,10 +26,10 @@ static int dial(unsigned port)
     return fd;
 }
 
-/* Reads until the other end closes; false: it has not within the time. */
-static bool closes(int fd, int ms)
+/* Reads until the other end closes; false: it has not. */
+static bool closes(int fd)
 {
-    uint64_t end = test_now() + (uint64_t)ms * 1000000u;
+    uint64_t end = test_now() + PATIENCE_NS;
     char rest[4096];
     for (;;) {
         struct pollfd p = {fd, POLLIN, 0};
@@ -86,7 +86,7 @@ static void garbage(unsigned port)
         if (size)
             CHECK(send(fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size);
         shutdown(fd, SHUT_WR);
-        CHECK(closes(fd, 2000));
+        CHECK(closes(fd));
         close(fd);
     }
 }
@@ -168,7 +168,7 @@ static void replay(void)
         int fd = dial(place.port);
         send(fd, said.bytes, said.size, MSG_NOSIGNAL);
         shutdown(fd, SHUT_WR);
-        exit(said.size > 200 && closes(fd, 2000) ? 0 : 1);
+        exit(said.size > 200 && closes(fd) ? 0 : 1);
     }
     CHECK_IS(child_hear(&c), 0);
     child_end(&c);
@@ -204,12 +204,12 @@ static void silence(void)
     }
     lives();
     for (int i = 0; i < 3; i++) {
-        CHECK(closes(slow[i], 10000));
+        CHECK(closes(slow[i]));
         close(slow[i]);
     }
     double s = (double)(test_now() - begin) * 1e-9;
     printf("silent connections were closed after %.1f s\n", s);
-    CHECK(s < 9);
+    CHECK(s < 30); /* five, and patience */
     for (int i = 0; i < MANY; i++)
         many[i] = dial(place.port);
     lives();

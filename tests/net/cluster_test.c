@@ -125,7 +125,7 @@ static void departures(void)
         CHECK(child_comes_to(&node[i], "state 2", BATON_NODE_DEAD));
         CHECK(child_comes_to(&node[i], "gone", 1));
         CHECK(!strcmp(answer, "1"));
-        CHECK_IS(child_ask(&node[i], "get 2 3 5000"), -EHOSTDOWN);
+        CHECK_IS(child_ask(&node[i], "get 2 3 30000"), -EHOSTDOWN);
         CHECK_IS(child_ask(&node[i], "find mine"), -ENOENT);
         CHECK_IS(child_ask(&node[i], "find theirs"), -ENOENT);
     }
@@ -167,7 +167,7 @@ static void without_node_0(void)
         CHECK(child_comes_to(&node[i], "state 0", BATON_NODE_DEAD));
     names();
     CHECK_IS(child_ask(&node[1], "blob 1 2 still"), 0);
-    CHECK_IS(child_ask(&node[3], "get 1 2 2000"), 0);
+    CHECK_IS(child_ask(&node[3], "get 1 2 30000"), 0);
     CHECK_IS(child_ask(&c, "open rendezvous=127.0.0.1:%u,secret=%s/secret,join_ms=300|-1|0|0",
                        place.port, place.folder),
              -ETIMEDOUT);

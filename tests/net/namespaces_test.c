@@ -74,7 +74,7 @@ int main(void)
     CHECK_IS(child_ask(&b, "open rendezvous=10.77.0.1:7000,secret=%s/secret|-1|0|0", place.folder),
              0);
     CHECK_IS(child_ask(&b, "blob 1 0 far"), 0);
-    CHECK_IS(child_ask(&a, "get 1 0 2000"), 0);
+    CHECK_IS(child_ask(&a, "get 1 0 30000"), 0);
     CHECK_IS(child_ask(&a, "publish 0 here 9"), 0);
     CHECK_IS(child_ask(&b, "find here"), 0);
 

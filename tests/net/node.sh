@@ -18,9 +18,9 @@ fail() {
     exit 1
 }
 
-# The file comes to have a line; a couple of seconds are plenty.
+# The file comes to have a line.
 shows() { # file line
-    for _ in $(seq 300); do
+    for _ in $(seq 1500); do
         grep -q -x "$2" "$work/$1" && return
         sleep 0.02
     done
@@ -30,7 +30,7 @@ shows() { # file line
 refused() { # status words command...
     local status=$1 words=$2
     shift 2
-    timeout 30 "$@" >"$work/refused.out" 2>&1
+    timeout 100 "$@" >"$work/refused.out" 2>&1
     [ $? = "$status" ] || fail "exit status is not $status: $*"
     grep -q "$words" "$work/refused.out" || fail "not told \"$words\": $*"
 }

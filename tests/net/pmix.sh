@@ -11,7 +11,7 @@ command -v mpirun >/dev/null || {
 }
 run() {
     out=$(OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
-        timeout 60 mpirun --oversubscribe -n 4 "$@" 2>&1) || {
+        timeout 120 mpirun --oversubscribe -n 4 "$@" 2>&1) || {
         echo "$out"
         exit 1
     }

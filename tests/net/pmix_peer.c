@@ -17,7 +17,7 @@ int main(int argc, char **argv)
     CHECK(!baton_net_open(&opts, "test", &net));
     unsigned me = baton_net_first(net);
     CHECK(baton_net_nodes(net) == n && baton_net_local(net) == 1);
-    uint64_t square = (uint64_t)me * me, deadline = test_now() + UINT64_C(20000000000);
+    uint64_t square = (uint64_t)me * me, deadline = test_now() + PATIENCE_NS;
     CHECK(!baton_net_blob_set(net, me, 0, &square, sizeof(square)));
     for (unsigned i = 0; i < n; i++) {
         uint64_t got = 0;

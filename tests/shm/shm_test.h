@@ -134,7 +134,7 @@ static inline void test_kill(pid_t pid)
 /* Waits until the shared word has the value. */
 static inline void test_until(uint64_t *word, uint64_t value)
 {
-    uint64_t end = test_now() + 20000000000u;
+    uint64_t end = test_now() + 100000000000u;
     while (baton_word_load(word) != value) {
         CHECK(test_now() < end, "a word stayed %llu instead of %llu",
               (unsigned long long)baton_word_load(word), (unsigned long long)value);

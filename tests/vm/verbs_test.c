@@ -17,6 +17,8 @@
 #include <baton/fabric.h>
 #include <baton/lock.h>
 
+#include "../late.h"
+
 #define CHECK(cond, ...)                                                                           \
     do {                                                                                           \
         if (!(cond)) {                                                                             \
@@ -32,13 +34,6 @@
         CHECK(rc_ == (want), "%s gave %d (%s)", #call, rc_, baton_strerror(rc_));                  \
     } while (0)
 #define ALL (BATON_READ | BATON_WRITE | BATON_ATOMIC)
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void shell(const char *command)
 {
@@ -132,18 +127,20 @@ static void case_cable(void)
 {
     struct rig r;
     struct baton_ep_fault fault;
+    late_watch();
     rig_open(&r, "device=rxe0+rxe1,timeout_ms=250");
     for (unsigned n = 0; n < NODES; n++)
         RC(baton_put64(r.ep, r.at[n], 5, 1), 0);
     RC(baton_wait(r.ep, 1), 0);
     shell("ip link set v1 down");
-    uint64_t begin = now_ns();
+    uint64_t begin = late_clock_ns();
     RC(baton_rfaa(r.ep, r.mine, r.at[1], 1, 1), 0);
     RC(baton_put64(r.ep, r.at[1] + 8, 9, 2), 0);
     RC(baton_wait(r.ep, 1), -EHOSTDOWN);
     RC(baton_wait(r.ep, 2), -ECANCELED);
-    uint64_t took = (now_ns() - begin) / 1000000;
-    CHECK(took < 2000, "an error after %" PRIu64 " ms; 250 were allowed", took);
+    uint64_t took = (late_clock_ns() - begin) / 1000000;
+    CHECK(took < 2000 + late_ns() / 1000000, "an error after %" PRIu64 " ms; 250 were allowed",
+          took);
     baton_ep_error(r.ep, &fault);
     CHECK(strstr(fault.text, "status 12") && fault.rc == -EHOSTDOWN, "%s", fault.text);
     printf("after %" PRIu64 " ms: %s\n", took, fault.text);
@@ -152,7 +149,7 @@ static void case_cable(void)
     RC(baton_ep_reset(r.ep, 1), -EHOSTDOWN);
     RC(baton_ep_state(r.ep, 1), -EHOSTDOWN);
     shell("ip link set v1 up");
-    for (int i = 0; i < 50 && baton_ep_reset(r.ep, 1); i++)
+    for (int i = 0; i < 1500 && baton_ep_reset(r.ep, 1); i++)
         baton_delay(r.ep, 20000000); /* its address comes back a moment later */
     RC(baton_ep_state(r.ep, 1), 0);
     RC(baton_put64(r.ep, r.at[1] + 16, 7, 1), 0);
@@ -485,9 +482,9 @@ static void cost(const char *options)
     for (unsigned repeat = 0; repeat < REPEATS; repeat++)
         for (unsigned way = 0; way < WAYS; way++) {
             for (unsigned i = 0; i < COST_ROUNDS; i++) {
-                uint64_t begin = now_ns();
+                uint64_t begin = late_clock_ns();
                 one_way(&r, way, way == RAW ? value++ : i, &lock, waiter);
-                ns[i] = now_ns() - begin;
+                ns[i] = late_clock_ns() - begin;
             }
             uint64_t m = median(ns);
             best[way] = m < best[way] ? m : best[way];
@@ -528,9 +525,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         for (int a = 1; a < argc; a++)
             if (!strcmp(argv[a], cases[i].name)) {
-                uint64_t begin = now_ns();
+                uint64_t begin = late_clock_ns();
                 cases[i].run();
-                printf("%s holds, %" PRIu64 " ms\n", cases[i].name, (now_ns() - begin) / 1000000);
+                printf("%s holds, %" PRIu64 " ms\n", cases[i].name,
+                       (late_clock_ns() - begin) / 1000000);
                 any = true;
             }
     return any ? 0 : 2;

@@ -71,7 +71,7 @@ mkdir "$work/out"
 kernels=("$cache"/kernel/boot/vmlinuz-*)
 
 # Emulated, so that it runs anywhere; the same machine everywhere, so that it runs the same.
-timeout -k 5 "${BATON_VM_SECONDS:-300}" qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max -smp 2 \
+timeout -k 5 "${BATON_VM_SECONDS:-800}" qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max -smp 2 \
     -m 1024 -nodefaults -no-user-config -display none -no-reboot -serial "file:$work/console" \
     -device isa-debug-exit,iobase=0xf4,iosize=0x04 \
     -fsdev "local,id=out,path=$work/out,security_model=none" \
