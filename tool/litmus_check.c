@@ -33,6 +33,8 @@
 
 enum engine { MACHINE, AXIOMS, ENGINES };
 
+enum { EXPLAIN_STATES_MAX = 1000000 }; /* candidates, for reasons under impl: about a second */
+
 static const char *const engine_names[] = {"machine", "axioms"};
 
 struct options {
@@ -377,7 +379,28 @@ static bool explains_negation(const struct baton_program *program)
     return program->quantifier == BATON_FORALL;
 }
 
-static void explain(const struct check *c, FILE *to)
+/*
+ * The machine has answered; the axioms, over the operations of the implementations, say why. These can be
+ * so many that it takes too long.
+ */
+static int explain_impossible_impl(struct check *c, struct baton_engine_opts opts, bool negate,
+                                   FILE *to)
+{
+    if (!opts.max_states)
+        opts.max_states = EXPLAIN_STATES_MAX;
+    int rc = baton_why(c->program, c->model, &opts, negate, to);
+    if (rc == 1) {
+        fputs("The engines disagree: by the axioms the implementations can end so\n", to);
+        c->status = CMD_NOT_AS_EXPECTED;
+        rc = 0;
+    }
+    if (rc < 0)
+        fprintf(to, "Impossible: none of the %" PRIu64 " states of the machine leads there\n",
+                best_answer(c)->stats.explored);
+    return rc;
+}
+
+static void explain(struct check *c, FILE *to)
 {
     const struct answer *a = best_answer(c);
     if (!a)
@@ -388,11 +411,7 @@ static void explain(const struct check *c, FILE *to)
     struct baton_engine_opts opts = engine_opts(c->options, &deadline);
     int rc;
     if (!hits && c->model == BATON_MODEL_IMPL) {
-        fprintf(to,
-                "Impossible: none of the %" PRIu64
-                " states of the machine leads there (impl has no axioms that could say why)\n",
-                a->stats.explored);
-        rc = 0;
+        rc = explain_impossible_impl(c, opts, negate, to);
     } else if (!hits) {
         rc = baton_why(c->program, c->model, &opts, negate, to);
     } else if (c->model == BATON_MODEL_SPEC) {
@@ -409,7 +428,9 @@ static void explain(const struct check *c, FILE *to)
         rc = baton_explain(c->program, c->model, &opts, negate, to);
     }
     if (rc < 0)
-        fprintf(to, "No explanation: %s\n", gave_up(c->options, rc));
+        fprintf(to, "No explanation: %s\n",
+                rc == -E2BIG && !c->options->max_states ? "there is too much to look at"
+                                                        : gave_up(c->options, rc));
     putc('\n', to);
 }
 

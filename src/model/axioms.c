@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/await.h"
 #include "model/candidate.h"
 
 struct search {
@@ -193,11 +194,51 @@ int baton_axioms_run_stamps(const struct baton_program *program, enum baton_mode
     return rc;
 }
 
+static int add_all(struct baton_outcomes *set, const struct baton_outcomes *more)
+{
+    int rc = 0;
+    for (size_t i = 0; i < more->n && rc >= 0; i++)
+        rc = baton_outcomes_add(set, baton_outcomes_row(more, i));
+    return rc < 0 ? rc : 0;
+}
+
+/* What some choice of the words that end the loops has an execution for. */
+static int run_implementations(const struct baton_program *program,
+                               const struct baton_stamps *stamps,
+                               const struct baton_engine_opts *opts, struct baton_outcomes *set,
+                               struct baton_engine_stats *stats)
+{
+    struct baton_await_choice choice;
+    if (stats)
+        stats->explored = 0;
+    int rc = baton_await_choice_init(&choice, program);
+    if (rc)
+        return rc;
+    baton_outcomes_init(set, program->width);
+    do {
+        struct baton_outcomes more;
+        struct baton_engine_stats here;
+        rc = baton_axioms_run_stamps(&choice.lowered, BATON_MODEL_WAIT, stamps, opts, &more, &here);
+        if (rc)
+            break;
+        if (stats)
+            stats->explored += here.explored;
+        rc = add_all(set, &more);
+        baton_outcomes_fini(&more);
+    } while (!rc && baton_await_choice_next(&choice));
+    if (rc)
+        baton_outcomes_fini(set);
+    baton_await_choice_fini(&choice);
+    return rc;
+}
+
 int baton_axioms_run(const struct baton_program *program, enum baton_model model,
                      const struct baton_engine_opts *opts, struct baton_outcomes *set,
                      struct baton_engine_stats *stats)
 {
     struct baton_stamps stamps = baton_stamps_default;
     baton_stamps_vary(&stamps, opts ? opts->variants : 0);
+    if (model == BATON_MODEL_IMPL)
+        return run_implementations(program, &stamps, opts, set, stats);
     return baton_axioms_run_stamps(program, model, &stamps, opts, set, stats);
 }

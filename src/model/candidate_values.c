@@ -111,6 +111,12 @@ static bool eval(struct baton_candidate *c, unsigned thread, unsigned at,
     return true;
 }
 
+/* The round of an implementation's loop that ends it reads one certain value. */
+static bool ends_loop(const struct baton_op *op)
+{
+    return op->kind == BATON_OP_AWAIT || (op->kind == BATON_OP_GET && op->a.n);
+}
+
 bool baton_candidate_values_agree(struct baton_candidate *c)
 {
     for (unsigned t = 0; t < c->program->n_threads; t++)
@@ -120,6 +126,10 @@ bool baton_candidate_values_agree(struct baton_candidate *c)
             int64_t left, right;
             if (op->kind == BATON_OP_ASSUME) {
                 if (eval(c, t, i, &op->a, &left) && eval(c, t, i, &op->b, &right) && left != right)
+                    return false;
+            } else if (ends_loop(op)) {
+                if (baton_candidate_read_value(c, c->first_part[index], &left) &&
+                    eval(c, t, i, &op->a, &right) && left != right)
                     return false;
             } else if (baton_op_may_fail(op->kind)) {
                 if (baton_candidate_read_value(c, c->first_part[index], &left) &&

@@ -32,8 +32,8 @@ struct baton_engine_stats {
  * 0: `set` (initialised here, width of the program) holds every outcome. Otherwise `set` needs no
  * fini: -E2BIG more than max_states or a program beyond an engine's bounds; -ETIME stopped;
  * -EOPNOTSUPP the model does not take this program or the engine does not know this model (machine:
- * tso, wait, impl; axioms: tso, wait, spec); -ENOMEM. `stats` may be null and is written in every
- * case. Nulls for `opts` mean defaults.
+ * tso, wait, impl); -ENOMEM. `stats` may be null and is written in every case. Nulls for `opts` mean
+ * defaults. Under impl the axioms count limits anew for each way in which loops may end (await.h).
  */
 int baton_machine_run(const struct baton_program *program, enum baton_model model,
                       const struct baton_engine_opts *opts, struct baton_outcomes *set,

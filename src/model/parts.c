@@ -46,6 +46,7 @@ unsigned baton_parts_of(const struct baton_program *program, unsigned thread, un
         add(out, &n, BATON_STAMP_CW, 0, op->loc, WRITES);
         break;
     case BATON_OP_LOAD:
+    case BATON_OP_AWAIT: /* of the word that ends it, see await.h */
         add(out, &n, BATON_STAMP_CR, 0, op->loc, READS);
         break;
     case BATON_OP_CAS:

@@ -10,11 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/await.h"
 #include "model/part_text.h"
 #include "model/refute.h"
+#include "model/story_set.h"
 
 /* Longer stories are read by nobody: what is beyond is counted. */
 enum { STORIES_MAX = 16 };
+
+/* More ways of an implementation to go wrong than these take too long to prove. */
+enum { WAYS_MAX = 4096 };
 
 /* More values than these of one column are not listed. */
 enum { VALUES_MAX = 4 };
@@ -28,10 +33,12 @@ struct seen {
 
 struct why {
     const struct baton_program *program;
+    const struct baton_program *written; /* before it was lowered to `program`; else null */
     bool negate;
     FILE *to;
     struct seen *seen; /* per column */
     unsigned stories;
+    struct baton_story_set once; /* lowered: the stories, to be told at the end */
     unsigned n_letters;
     uint16_t letter[BATON_ORDER_MAX]; /* per part: its number + 1, or 0 */
 };
@@ -51,13 +58,30 @@ static const char *letter(const struct why *w, unsigned part, char buf[16])
     return letter_text(w->letter[part] - 1u, buf);
 }
 
+/* Of an implementation, what it implements comes first: `P0 "acq l" (wait acquire.)`. */
+static void op_text(const struct why *w, const struct baton_candidate *c, unsigned part,
+                    char buf[BATON_PART_TEXT])
+{
+    baton_part_op_text(c, w->program, part, buf, BATON_PART_TEXT);
+    if (!w->written)
+        return;
+    unsigned thread = c->part[part].thread;
+    const struct baton_op *op = baton_candidate_op(c, part);
+    char plain[BATON_PART_TEXT / 2], whole[BATON_PART_TEXT / 2];
+    baton_op_print(w->program, thread, op, plain, sizeof(plain));
+    baton_op_print(w->written, thread, &w->written->thread[thread].op[op->source], whole,
+                   sizeof(whole));
+    if (strcmp(plain, whole) != 0)
+        snprintf(buf, BATON_PART_TEXT, "P%u \"%.200s\" (%.200s)", thread, whole, plain);
+}
+
 static void introduce(struct why *w, const struct baton_candidate *c, unsigned part)
 {
     if (w->letter[part])
         return;
     w->letter[part] = (uint16_t)++w->n_letters;
     char op[BATON_PART_TEXT], text[BATON_PART_TEXT], buf[16];
-    baton_part_op_text(c, w->program, part, op, sizeof(op));
+    op_text(w, c, part, op);
     baton_part_text(c, part, text, sizeof(text));
     fprintf(w->to, "    %s  %s: %s\n", letter(w, part, buf), op, text);
 }
@@ -98,7 +122,7 @@ static void tell_overwritten(const struct why *w, const struct baton_candidate *
         fprintf(w->to, "because %s reads the initial value, which %s overwrites", from, to);
         return;
     }
-    baton_part_op_text(c, w->program, (unsigned)source, op, sizeof(op));
+    op_text(w, c, (unsigned)source, op);
     fprintf(w->to, "because %s reads the value of %s, which %s overwrites", from, op, to);
 }
 
@@ -225,15 +249,54 @@ static void tell_proof(const struct why *w, const struct baton_candidate *c,
     }
 }
 
-static void tell_shape(const struct why *w, const struct baton_candidate *c)
+/* Calls `look` with every step of the cycles until it says yes. */
+static bool any_step(const struct baton_candidate *c, const struct baton_proof *proof,
+                     bool (*look)(const struct baton_candidate *c, const struct baton_edge *e,
+                                  const void *arg),
+                     const void *arg)
+{
+    for (unsigned i = 0; i < proof->n_steps; i++)
+        if (look(c, &proof->cycle[i].edge, arg))
+            return true;
+    return proof->pair >= 0 &&
+           (any_step(c, proof->way[0], look, arg) || any_step(c, proof->way[1], look, arg));
+}
+
+static bool leaves(const struct baton_candidate *c, const struct baton_edge *e, const void *op)
+{
+    const struct baton_part *p = &c->part[e->from];
+    return c->first_op[p->thread] + p->op == *(const unsigned *)op;
+}
+
+static bool leaves_thread(const struct baton_candidate *c, const struct baton_edge *e,
+                          const void *arg)
+{
+    return c->part[e->from].thread != c->part[e->to].thread;
+}
+
+/* Would the edge not be there without what is supposed? */
+static bool rests_on(const struct baton_candidate *c, const struct baton_edge *e, const void *arg)
+{
+    const struct baton_supposition *s = arg;
+    bool reads_older = e->kind == BATON_EDGE_RB || e->kind == BATON_EDGE_RB_OWN;
+    if (s->is_read)
+        return (e->kind == BATON_EDGE_RF && e->to == s->read) ||
+               (reads_older && e->from == s->read);
+    return (e->kind == BATON_EDGE_MO || reads_older) && c->part[e->to].loc == (int)s->loc;
+}
+
+/* With a proof, only of operations that are in it. */
+static void tell_shape(const struct why *w, const struct baton_candidate *c,
+                       const struct baton_proof *proof)
 {
     for (unsigned t = 0; t < c->program->n_threads; t++)
         for (unsigned i = 0; i < c->program->thread[t].n_ops; i++) {
             unsigned index = c->first_op[t] + i;
-            if (!baton_op_may_fail(c->program->thread[t].op[i].kind))
+            if (!baton_op_may_fail(c->program->thread[t].op[i].kind) ||
+                (proof && !any_step(c, proof, leaves, &index)))
                 continue;
             char op[BATON_PART_TEXT];
-            baton_part_op_text(c, w->program, c->first_part[index], op, sizeof(op));
+            op_text(w, c, c->first_part[index], op);
             fprintf(w->to, "    %s %s\n", op, c->succeeds[index] ? "succeeds" : "fails");
         }
 }
@@ -283,15 +346,16 @@ static void tell_supposition(const struct why *w, struct baton_candidate *c,
     const char *loc = c->program->loc[s->loc].name;
     int64_t value;
     if (s->is_read)
-        baton_part_op_text(c, w->program, s->read, reader, sizeof(reader));
+        op_text(w, c, s->read, reader);
     if (s->write < 0) {
         fprintf(w->to, "    %s reads %s = %" PRId64 ", the initial value\n", reader, loc,
                 c->program->loc[s->loc].init);
         return;
     }
-    baton_part_op_text(c, w->program, (unsigned)s->write, writer, sizeof(writer));
-    bool known = baton_candidate_write_value(c, (unsigned)s->write, &value) ||
-                 wanted(w, column_of(c, s), &value);
+    op_text(w, c, (unsigned)s->write, writer);
+    /* A story that is told once for many ways has not one value. */
+    bool known = !w->written && (baton_candidate_write_value(c, (unsigned)s->write, &value) ||
+                                 wanted(w, column_of(c, s), &value));
     if (s->is_read && known)
         fprintf(w->to, "    %s reads %s = %" PRId64 ", written by %s\n", reader, loc, value,
                 writer);
@@ -304,6 +368,17 @@ static void tell_supposition(const struct why *w, struct baton_candidate *c,
         fprintf(w->to, "    the last value of %s is the one written by %s\n", loc, writer);
 }
 
+static void tell_circles(struct why *w, const struct baton_candidate *c,
+                         const struct baton_proof *proof)
+{
+    memset(w->letter, 0, sizeof(w->letter));
+    w->n_letters = 0;
+    if (proof->pair >= 0 || proof->n_steps)
+        fprintf(w->to, "  Look at\n");
+    introduce_all(w, c, proof);
+    tell_proof(w, c, proof, 0);
+}
+
 static int tell(void *arg, struct baton_candidate *c, const struct baton_supposition *supposed,
                 unsigned n, const struct baton_proof *proof)
 {
@@ -311,19 +386,48 @@ static int tell(void *arg, struct baton_candidate *c, const struct baton_supposi
     w->stories++;
     if (!proof)
         return 0;
-    memset(w->letter, 0, sizeof(w->letter));
-    w->n_letters = 0;
     if (n || c->n_choices) {
         fprintf(w->to, "  Suppose that\n");
-        tell_shape(w, c);
+        tell_shape(w, c, NULL);
         for (unsigned i = 0; i < n; i++)
             tell_supposition(w, c, &supposed[i]);
     }
-    if (proof->pair >= 0 || proof->n_steps)
-        fprintf(w->to, "  Look at\n");
-    introduce_all(w, c, proof);
-    tell_proof(w, c, proof, 0);
+    tell_circles(w, c, proof);
     return 0;
+}
+
+/* A story of an implementation, without what its circles do not rest on. */
+static void tell_lean(struct why *w, struct baton_candidate *c,
+                      const struct baton_supposition *supposed, unsigned n,
+                      const struct baton_proof *proof)
+{
+    fprintf(w->to, "  Suppose that\n");
+    tell_shape(w, c, proof);
+    for (unsigned i = 0; i < n; i++)
+        if (any_step(c, proof, rests_on, &supposed[i]))
+            tell_supposition(w, c, &supposed[i]);
+    tell_circles(w, c, proof);
+}
+
+static int tell_once(void *arg, struct baton_candidate *c, const struct baton_supposition *supposed,
+                     unsigned n, const struct baton_proof *proof)
+{
+    struct why *w = arg;
+    if (w->stories++ == WAYS_MAX)
+        return -E2BIG;
+    FILE *to = w->to;
+    char *text = NULL;
+    size_t size;
+    w->to = open_memstream(&text, &size);
+    if (w->to)
+        tell_lean(w, c, supposed, n, proof);
+    bool written = w->to && !fclose(w->to);
+    w->to = to;
+    if (!written) {
+        free(text);
+        return -ENOMEM;
+    }
+    return baton_story_set_add(&w->once, text, any_step(c, proof, leaves_thread, NULL));
 }
 
 static void note_values(void *arg, const int64_t *row, const bool *known)
@@ -359,28 +463,73 @@ static void tell_values(const struct why *w)
     fputs(*between == ',' ? ".\n" : "  No way to combine the values of the program does.\n", w->to);
 }
 
+static void tell_proposition(const struct why *w, enum baton_model model)
+{
+    char *cond = baton_cond_text(w->program);
+    fprintf(w->to, "%s: under %s no execution makes this proposition %s.\n", cond ? cond : "",
+            baton_model_name(model), w->negate ? "false" : "true");
+    free(cond);
+}
+
+/* Refutes each choice of the words that end the loops. */
+static int refute_choices(struct why *w, struct baton_await_choice *choice,
+                          const struct baton_engine_opts *opts)
+{
+    const struct baton_refute_ops story = {.impossible = tell_once, .unfit = note_values, .arg = w};
+    int rc;
+    do
+        rc = baton_refute(&choice->lowered, BATON_MODEL_WAIT, opts, w->negate, &story);
+    while (!rc && baton_await_choice_next(choice));
+    return rc;
+}
+
+static int why_implementations(struct why *w, const struct baton_engine_opts *opts)
+{
+    struct baton_await_choice choice;
+    int rc = baton_await_choice_init(&choice, w->program);
+    if (rc)
+        return rc;
+    w->written = w->program;
+    w->program = &choice.lowered;
+    rc = refute_choices(w, &choice, opts);
+    if (!rc) {
+        tell_proposition(w, BATON_MODEL_IMPL);
+        if (w->once.n)
+            fputs("In each way to get there, the implementations would do one of these:\n", w->to);
+        else
+            tell_values(w);
+        baton_story_set_print(&w->once, STORIES_MAX, w->to);
+    }
+    baton_story_set_fini(&w->once);
+    baton_await_choice_fini(&choice);
+    return rc;
+}
+
+static int why(struct why *w, enum baton_model model, const struct baton_engine_opts *opts)
+{
+    struct baton_refute_ops ask = {0};
+    int rc = baton_refute(w->program, model, opts, w->negate, &ask);
+    if (rc)
+        return rc;
+    tell_proposition(w, model);
+    struct baton_refute_ops story = {
+        .impossible = tell, .unfit = note_values, .arg = w, .max_proofs = STORIES_MAX};
+    rc = baton_refute(w->program, model, opts, w->negate, &story);
+    if (!rc && !w->stories)
+        tell_values(w);
+    else if (!rc && w->stories > STORIES_MAX)
+        fprintf(w->to, "  %u more ways end in a contradiction too.\n", w->stories - STORIES_MAX);
+    return rc;
+}
+
 int baton_why(const struct baton_program *program, enum baton_model model,
               const struct baton_engine_opts *opts, bool negate, FILE *to)
 {
-    struct baton_refute_ops ask = {0};
-    int rc = baton_refute(program, model, opts, negate, &ask);
-    if (rc)
-        return rc;
-    char *cond = baton_cond_text(program);
-    fprintf(to, "%s: under %s no execution makes this proposition %s.\n", cond ? cond : "",
-            baton_model_name(model), negate ? "false" : "true");
-    free(cond);
     struct why w = {.program = program, .negate = negate, .to = to};
     w.seen = calloc(program->width + 1, sizeof(*w.seen));
     if (!w.seen)
         return -ENOMEM;
-    struct baton_refute_ops story = {
-        .impossible = tell, .unfit = note_values, .arg = &w, .max_proofs = STORIES_MAX};
-    rc = baton_refute(program, model, opts, negate, &story);
-    if (!rc && !w.stories)
-        tell_values(&w);
-    else if (!rc && w.stories > STORIES_MAX)
-        fprintf(to, "  %u more ways end in a contradiction too.\n", w.stories - STORIES_MAX);
+    int rc = model == BATON_MODEL_IMPL ? why_implementations(&w, opts) : why(&w, model, opts);
     free(w.seen);
     return rc;
 }
