@@ -74,7 +74,8 @@ struct state {
     int status;
     struct baton_program *program; /* one per path */
     struct check *check;
-    size_t n_checks, n_tests;
+    size_t n_checks, n_tests,
+        n_not_taken; /* the last: programs in folders that are none of the model */
 
     size_t next; /* check to take; with everything that tells of progress, under the mutex */
     pthread_mutex_t mutex;
@@ -103,15 +104,6 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static double number_of_seconds(struct argp_state *state, const char *arg)
-{
-    char *end;
-    double s = strtod(arg, &end);
-    if (end == arg || *end || !(s > 0) || s > 1e9)
-        argp_error(state, "--timeout takes a number of seconds, found \"%s\"", arg);
-    return s;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct state *s = state->input;
@@ -138,7 +130,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->max_states = litmus_number(state, "max-states", arg, 1, UINT64_MAX);
         return 0;
     case OPT_TIMEOUT:
-        o->timeout_s = number_of_seconds(state, arg);
+        o->timeout_s = litmus_seconds(state, arg);
         return 0;
     case OPT_JSON:
         o->json = true;
@@ -481,15 +473,17 @@ static int run_dot(const char *from, const char *to)
 
 static void draw_into(struct check *c, FILE *to)
 {
-    const char *folder = c->options->svg ? c->options->svg : c->options->dot;
+    /* The picture is made from the text, which goes again unless it was asked for. */
+    const char *folder = c->options->dot ? c->options->dot : c->options->svg;
     char dot[4096], svg[4096];
     int n = snprintf(dot, sizeof(dot), "%s/%s-%s.dot", folder, c->program->name,
                      baton_model_name(c->model));
-    snprintf(svg, sizeof(svg), "%s/%s-%s.svg", folder, c->program->name,
-             baton_model_name(c->model));
+    int n_svg = snprintf(svg, sizeof(svg), "%s/%s-%s.svg", c->options->svg ? c->options->svg : "",
+                         c->program->name, baton_model_name(c->model));
     if (c->model == BATON_MODEL_IMPL) /* the machine has runs, not executions */
         return;
-    int rc = (size_t)n < sizeof(dot) ? draw(c, dot) : -ENAMETOOLONG;
+    bool fit = (size_t)n < sizeof(dot) && (size_t)n_svg < sizeof(svg);
+    int rc = fit ? draw(c, dot) : -ENAMETOOLONG;
     if (rc == NOTHING_TO_DRAW && !c->options->json)
         fprintf(to, "No picture of %s: no values satisfy the condition\n\n", c->program->name);
     if (rc < 0) {
@@ -616,6 +610,10 @@ static void add_check(struct state *s, size_t test, enum baton_model model, int 
 {
     const char *reason;
     if (baton_program_supports(&s->program[test], model, &reason)) {
+        if (s->paths.found[test] && s->options.any_model) {
+            s->n_not_taken++;
+            return;
+        }
         litmus_refuse(s->paths.path[test], model, reason);
         s->status = CMD_USAGE;
         return;
@@ -674,6 +672,16 @@ static void read_all(struct state *s)
     }
 }
 
+/* "Unknown: fig5 under tso, axioms: gave up at the limit of time". */
+static void print_undecided(const struct check *c, FILE *to)
+{
+    fprintf(to, "Unknown: %s under %s", c->program->name, baton_model_name(c->model));
+    for (int e = 0; e < ENGINES; e++)
+        if (c->answer[e].ran && c->answer[e].rc)
+            fprintf(to, ", %s: %s", engine_names[e], gave_up(c->options, c->answer[e].rc));
+    putc('\n', to);
+}
+
 static void summarize(const struct state *s, double seconds)
 {
     size_t n[4] = {0};
@@ -684,11 +692,18 @@ static void summarize(const struct state *s, double seconds)
             explored[e] += s->check[i].answer[e].stats.explored;
     }
     /* In JSON mode standard output holds objects only. */
-    fprintf(s->options.json ? stderr : stdout,
-            "%zu tests, %zu checks: %zu as stated, %zu not, %zu unknown; %" PRIu64
-            " states, %" PRIu64 " candidates, %.2f s\n",
-            s->n_tests, s->n_checks, n[CMD_OK] + n[CMD_USAGE], n[CMD_NOT_AS_EXPECTED],
-            n[CMD_GAVE_UP], explored[MACHINE], explored[AXIOMS], seconds);
+    FILE *to = s->options.json ? stderr : stdout;
+    for (size_t i = 0; i < s->n_checks; i++)
+        if (s->check[i].status == CMD_GAVE_UP)
+            print_undecided(&s->check[i], to);
+    fprintf(to, "%zu tests, %zu checks: %zu as stated, %zu not, %zu unknown", s->n_tests,
+            s->n_checks, n[CMD_OK] + n[CMD_USAGE], n[CMD_NOT_AS_EXPECTED], n[CMD_GAVE_UP]);
+    if (s->n_not_taken)
+        fprintf(to, ", %zu skipped that are no programs of the model", s->n_not_taken);
+    if (s->paths.n_others)
+        fprintf(to, ", %zu files skipped that are no tests", s->paths.n_others);
+    fprintf(to, "; %" PRIu64 " states, %" PRIu64 " candidates, %.2f s\n", explored[MACHINE],
+            explored[AXIOMS], seconds);
 }
 
 /* Bad input outweighs a wrong result, and that outweighs an unknown one. */
@@ -704,6 +719,11 @@ static int run(const struct cmd *self, int argc, char **argv)
     struct state s = {.options = {.jobs = 1}};
     double start = now_s();
     argp_parse(self->argp, argc, argv, 0, NULL, &s);
+    if ((s.options.dot && litmus_make_folder(s.options.dot)) ||
+        (s.options.svg && litmus_make_folder(s.options.svg))) {
+        litmus_paths_fini(&s.paths);
+        return CMD_USAGE;
+    }
     read_all(&s);
     if (run_all(&s)) {
         fputs("no thread could be started\n", stderr);

@@ -388,7 +388,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->max_states = litmus_number(state, "max-states", arg, 1, UINT64_MAX);
         return 0;
     case OPT_TIMEOUT:
-        o->timeout = (double)litmus_number(state, "timeout", arg, 1, 1000000);
+        o->timeout = litmus_seconds(state, arg);
         return 0;
     case ARGP_KEY_ARG:
         if (litmus_paths_add(&o->files, arg))

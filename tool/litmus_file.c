@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "model/parse.h"
 
@@ -26,16 +27,19 @@ static int complain(const char *path, int rc)
     return rc;
 }
 
-static int add_path(struct litmus_paths *paths, const char *path)
+static int add_path(struct litmus_paths *paths, const char *path, bool found)
 {
     char **grown = realloc(paths->path, (paths->n + 1) * sizeof(*grown));
-    if (!grown)
+    if (grown)
+        paths->path = grown;
+    bool *more = grown ? realloc(paths->found, (paths->n + 1) * sizeof(*more)) : NULL;
+    if (more)
+        paths->found = more;
+    char *copy = more ? strdup(path) : NULL;
+    if (!copy)
         return -ENOMEM;
-    paths->path = grown;
-    grown[paths->n] = strdup(path);
-    if (!grown[paths->n])
-        return -ENOMEM;
-    paths->n++;
+    paths->path[paths->n] = copy;
+    paths->found[paths->n++] = found;
     return 0;
 }
 
@@ -55,11 +59,14 @@ int litmus_paths_add(struct litmus_paths *paths, const char *path)
     for (FTSENT *e; !rc && (errno = 0, e = fts_read(fts));) {
         if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR || e->fts_info == FTS_NS)
             rc = complain(e->fts_path, -e->fts_errno);
+        else if (e->fts_info == FTS_D || e->fts_info == FTS_DP || e->fts_info == FTS_DC)
+            continue;
         /* What was named is taken whatever it is called; in folders only the suffix says what is a
          * test. */
-        else if (e->fts_info != FTS_D && e->fts_info != FTS_DP && e->fts_info != FTS_DC &&
-                 (e->fts_level == 0 || has_suffix(e->fts_path)))
-            rc = add_path(paths, e->fts_path);
+        else if (e->fts_level == 0 || has_suffix(e->fts_path))
+            rc = add_path(paths, e->fts_path, e->fts_level > 0);
+        else
+            paths->n_others++;
     }
     if (!rc && errno)
         rc = complain(path, -errno);
@@ -76,6 +83,7 @@ void litmus_paths_fini(struct litmus_paths *paths)
     for (size_t i = 0; i < paths->n; i++)
         free(paths->path[i]);
     free(paths->path);
+    free(paths->found);
     *paths = (struct litmus_paths){0};
 }
 
@@ -135,6 +143,17 @@ int litmus_read(const char *path, struct baton_program *program)
     rc = check_name(path, program);
     if (rc)
         baton_program_fini(program);
+    return rc;
+}
+
+int litmus_make_folder(const char *path)
+{
+    struct stat found;
+    int rc = mkdir(path, 0777) ? -errno : 0;
+    if (rc == -EEXIST)
+        rc = stat(path, &found) ? -errno : S_ISDIR(found.st_mode) ? 0 : -ENOTDIR;
+    if (rc)
+        fprintf(stderr, "cannot make folder %s: %s\n", path, strerror(-rc));
     return rc;
 }
 

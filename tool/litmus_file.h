@@ -11,7 +11,10 @@
 /* Paths of files, in the order in which they are worked on. */
 struct litmus_paths {
     char **path;
+    bool *found; /* in a folder; else it was named itself */
     size_t n;
+    size_t
+        n_others; /* files in folders that are not taken, since they are no tests by their names */
 };
 
 /*
@@ -26,6 +29,9 @@ void litmus_paths_fini(struct litmus_paths *paths);
  * with a message on standard error; then `program` needs no fini.
  */
 int litmus_read(const char *path, struct baton_program *program);
+
+/* Makes the folder unless it is there. 0, or a negative errno with a message on standard error. */
+int litmus_make_folder(const char *path);
 
 /* Says why a program does not run under a model. */
 void litmus_refuse(const char *path, enum baton_model model, const char *reason);

@@ -6,21 +6,28 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "litmus_file.h"
 #include "litmus_size.h"
 
 struct gen {
     struct litmus_size size;
     const char *folder; /* null: everything to standard output */
     bool count_only;
+    double timeout_s; /* 0: no limit */
+    bool tells;       /* how far it is, on a terminal */
+    double begin, told;
+    bool cut, late; /* not all programs were looked at; since the time was over */
 };
 
-enum { OPT_OUTPUT = 'o', OPT_COUNT = 'c' };
+enum { OPT_OUTPUT = 'o', OPT_COUNT = 'c', OPT_TIMEOUT = 512 };
 
 static const struct argp_option options[] = {
     {"output", OPT_OUTPUT, "DIR", 0, "One file for each program, in folder DIR", 0},
     {"count", OPT_COUNT, NULL, 0, "Only say how many programs there are", 0},
+    {"timeout", OPT_TIMEOUT, "SECONDS", 0, "Give up after so long", 0},
     {0},
 };
 
@@ -36,6 +43,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_COUNT:
         g->count_only = true;
+        return 0;
+    case OPT_TIMEOUT:
+        g->timeout_s = litmus_seconds(state, arg);
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "no argument is expected, found \"%s\"", arg);
@@ -55,6 +65,27 @@ static const struct argp argp = {
         "locations; or with --random, random programs, each a function of the seed and its index.",
 };
 
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* False once the time is over. A clock is not read for every program. */
+static bool go_on(struct gen *g, uint64_t index, uint64_t written)
+{
+    if (index % 256)
+        return true;
+    double now = now_s();
+    if (g->tells && now - g->told >= 0.5) {
+        fprintf(stderr, "\r\033[K%" PRIu64 " programs", written);
+        g->told = now;
+    }
+    g->late = g->timeout_s && now - g->begin >= g->timeout_s;
+    return !g->late;
+}
+
 static int write_program(struct gen *g, const char *name, const char *text)
 {
     if (!g->folder)
@@ -71,16 +102,17 @@ static int write_program(struct gen *g, const char *name, const char *text)
     return rc;
 }
 
-static int random_programs(struct gen *g)
+static int random_programs(struct gen *g, uint64_t *written)
 {
     static char text[BATON_GEN_TEXT_MAX];
     char name[LITMUS_NAME_MAX];
-    for (uint64_t i = 0; i < g->size.count; i++) {
+    for (uint64_t i = 0; i < g->size.count && go_on(g, i, i); i++) {
         litmus_size_name(&g->size, g->size.from + i, name);
         baton_gen_random(&g->size.size, g->size.seed, g->size.from + i, name, text);
         int rc = write_program(g, name, text);
         if (rc)
             return rc;
+        *written = i + 1;
     }
     return 0;
 }
@@ -93,11 +125,15 @@ static int all_programs(struct gen *g, uint64_t *written)
     int rc = baton_gen_create(&g->size.size, &gen);
     if (rc)
         return rc;
-    for (uint64_t i = 0; *written < g->size.limit; i++) {
+    for (uint64_t i = 0; !g->cut; i++) {
         bool want = i >= g->size.from;
         litmus_size_name(&g->size, i, name);
         if (!baton_gen_next(gen, name, want && !g->count_only ? text : NULL))
             break;
+        if (*written == g->size.limit || !go_on(g, i, *written)) {
+            g->cut = true;
+            break;
+        }
         if (want && !g->count_only && (rc = write_program(g, name, text)) != 0)
             break;
         *written += want;
@@ -108,30 +144,35 @@ static int all_programs(struct gen *g, uint64_t *written)
 
 static int run(const struct cmd *self, int argc, char **argv)
 {
-    struct gen g = {0};
+    struct gen g = {.begin = now_s()};
     litmus_size_init(&g.size);
     argp_parse(self->argp, argc, argv, 0, NULL, &g);
     litmus_size_finish(&g.size);
-    if (g.folder && !g.count_only && mkdir(g.folder, 0777) && errno != EEXIST) {
-        fprintf(stderr, "%s: cannot make folder %s: %s\n", argv[0], g.folder, strerror(errno));
+    if (g.folder && !g.count_only && litmus_make_folder(g.folder))
         return CMD_USAGE;
-    }
-    uint64_t written = g.size.count;
+    /* Where the programs themselves scroll by, they are progress enough. */
+    g.tells = isatty(STDERR_FILENO) && (g.folder || g.count_only || !isatty(STDOUT_FILENO));
+    g.told = g.begin;
+    uint64_t written = 0;
     int rc = 0;
-    if (!g.size.random) {
-        written = 0;
+    if (!g.size.random)
         rc = all_programs(&g, &written);
-    } else if (!g.count_only) {
-        rc = random_programs(&g);
-    }
+    else if (g.count_only)
+        written = g.size.count;
+    else
+        rc = random_programs(&g, &written);
+    if (g.tells)
+        fputs("\r\033[K", stderr);
     if (rc || fflush(stdout)) {
         fprintf(stderr, "%s: cannot write: %s\n", argv[0], strerror(rc ? -rc : errno));
         return CMD_USAGE;
     }
     char what[256];
     litmus_size_describe(&g.size, what, sizeof(what));
-    fprintf(g.count_only ? stdout : stderr, "%" PRIu64 " programs: %s\n", written, what);
-    return CMD_OK;
+    fprintf(g.count_only ? stdout : stderr, "%s%" PRIu64 " programs%s: %s\n",
+            g.count_only && g.cut ? "at least " : "", written,
+            g.late ? " when the time was over" : "", what);
+    return g.late ? CMD_GAVE_UP : CMD_OK;
 }
 
 const struct cmd litmus_gen_cmd = {

@@ -56,6 +56,15 @@ uint64_t litmus_number(struct argp_state *state, const char *option, const char 
     return n;
 }
 
+double litmus_seconds(struct argp_state *state, const char *arg)
+{
+    char *end;
+    double s = strtod(arg, &end);
+    if (end == arg || *end || !(s > 0) || s > 1e9)
+        argp_error(state, "--timeout takes a number of seconds, found \"%s\"", arg);
+    return s;
+}
+
 static uint32_t kinds(struct argp_state *state, const char *arg)
 {
     uint32_t set = 0;

@@ -40,4 +40,7 @@ void litmus_size_describe(const struct litmus_size *s, char *buf, size_t size);
 uint64_t litmus_number(struct argp_state *state, const char *option, const char *arg,
                        uint64_t least, uint64_t most);
 
+/* The number of seconds of --timeout; does not return otherwise. */
+double litmus_seconds(struct argp_state *state, const char *arg);
+
 #endif

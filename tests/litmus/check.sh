@@ -124,6 +124,20 @@ status() {
     ends 3 'Observation fig4b Unknown' check --max-states 1 fig4b.litmus
     ends 3 '"observation":"Unknown"' check --json --max-states 1 fig4b.litmus
     ends 3 'gave up at the limit of time' check --timeout 0.000001 fig4b.litmus
+    ends 3 'Unknown: fig4b under wait, machine: gave up at the limit of time' check \
+        --timeout 0.000001 fig5.litmus fig4b.litmus
+    grep -q '^Unknown: fig5 under tso, machine' "$tmp/out" || wrong "nothing of fig5 under tso"
+    ends 3 '1 unknown' check -m wait --max-states 10 fig5.litmus fig4b.litmus
+    [ "$(grep '^Unknown: ' "$tmp/out")" = \
+        'Unknown: fig4b under wait, axioms: gave up at the limit of states' ] ||
+        wrong "not fig4b alone, or not its axioms alone: $(grep '^Unknown' "$tmp/out")"
+    # In folders, what the model does not take is skipped, and so is what is no test.
+    mkdir "$tmp/mixed"
+    cp fig8a.litmus fig4b.litmus check.sh "$tmp/mixed"
+    ends 0 ', 1 skipped that are no programs of the model, 1 files skipped that are no tests;' \
+        check -m wait "$tmp/mixed"
+    ends 0 '2 tests, 1 checks: 1 as stated, 0 not, 0 unknown, 1 skipped' check -m wait "$tmp/mixed"
+    ends 2 'cannot run under wait: locks' check -m wait "$tmp/mixed" fig8a.litmus
     # What is known to be wrong outweighs what is not known.
     sed 's/Result impl: Never/Result impl: Always/' fig8b.litmus >"$tmp/fig8b.litmus"
     ends 1 '1 not, 2 unknown' check --max-states 2 "$tmp/fig8b.litmus" fig4b.litmus
@@ -135,14 +149,24 @@ status() {
 
 picture() {
     "$baton" litmus check --dot "$tmp" fig5.litmus fig8b.litmus >"$tmp/out" || wrong "status $?"
+    mkdir -p "$tmp/locked/fig5-tso.dot"
     for name in fig5-wait fig5-tso fig8b-spec; do
         grep -q '^digraph' "$tmp/$name.dot" || wrong "$name.dot is no graph"
     done
-    [ "$(find "$tmp" -name '*.dot' | wc -l)" = 3 ] || wrong "not three pictures"
-    ends 2 "$tmp/none/fig5-tso.dot: No such file" check -m tso --dot "$tmp/none" fig5.litmus
+    [ "$(find "$tmp" -maxdepth 1 -name '*.dot' | wc -l)" = 3 ] || wrong "not three pictures"
+    "$baton" litmus check -m tso --dot "$tmp/new" fig5.litmus >"$tmp/out" || wrong "status $?"
+    [ -s "$tmp/new/fig5-tso.dot" ] || wrong "no picture in a new folder"
+    ends 0 Observation check -m tso --dot "$tmp/new" fig5.litmus
+    ends 2 "cannot make folder $tmp/none/new: No such file" check --dot "$tmp/none/new" fig5.litmus
+    ends 2 "cannot make folder $tmp/out: Not a directory" check --svg "$tmp/out" fig5.litmus
+    ends 2 "$tmp/locked/fig5-tso.dot: Is a directory" check -m tso --dot "$tmp/locked" fig5.litmus
     if command -v dot >/dev/null; then
         ends 0 'Observation' check -m tso --svg "$tmp" fig5.litmus
         grep -q '<svg' "$tmp/fig5-tso.svg" || wrong "fig5-tso.svg is no picture"
+        rm "$tmp/new/fig5-tso.dot"
+        ends 0 'Observation' check -m tso --svg "$tmp/svg" --dot "$tmp/new" fig5.litmus
+        [ -s "$tmp/new/fig5-tso.dot" ] || wrong "no fig5-tso.dot in the folder of --dot"
+        grep -q '<svg' "$tmp/svg/fig5-tso.svg" || wrong "no fig5-tso.svg in the folder of --svg"
     fi
     (PATH=$tmp "$baton" litmus check -m tso --svg "$tmp" fig5.litmus) >"$tmp/out" 2>&1
     [ $? = 2 ] || wrong "without the program dot, another status than 2"

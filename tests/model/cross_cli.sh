@@ -87,4 +87,24 @@ echo 'RDMA broken' >"$dir/broken.litmus"
 status 2 cross "$dir/broken.litmus"
 status 2 cross --kinds store,lode
 status 2 gen --nodes 0
+
+# Counting says when it has not counted all; only with a terminal it says how far it is.
+status 0 gen --count
+grep -q '^27176 programs: ' "$dir/out" || fail "not all counted: $(cat "$dir/out")"
+status 0 gen --count --limit 27176
+grep -q '^27176 programs: ' "$dir/out" || fail "a limit that is not reached: $(cat "$dir/out")"
+status 0 gen --count --limit 1000
+grep -q '^at least 1000 programs: ' "$dir/out" || fail "a limit: $(cat "$dir/out")"
+status 3 gen --count --timeout 0.2 --threads 4 --ops 4
+grep -q '^at least [0-9]* programs when the time was over: ' "$dir/out" || fail "$(cat "$dir/out")"
+[ -s "$dir/err" ] && fail "progress without a terminal"
+status 2 gen --count --timeout soon
+if command -v script >/dev/null; then
+    script -qec "'$baton' litmus gen --count --timeout 2 --threads 4 --ops 4" /dev/null >"$dir/out"
+    [ $? = 3 ] || fail "on a terminal another status than 3"
+    tr '\r\n' '  ' <"$dir/out" | grep -aq '[0-9] programs.*at least' || fail "no progress there"
+fi
+status 0 gen --random 3 --output "$dir/new"
+status 2 gen --random 3 --output "$dir/none/new"
+grep -q "cannot make folder $dir/none/new: No such file" "$dir/err" || fail "$(cat "$dir/err")"
 exit $failed
