@@ -9,11 +9,12 @@ static const struct cmd *const subs[] = {
     &litmus_fmt_cmd,
     &litmus_gen_cmd,
     &litmus_cross_cmd,
+    &litmus_run_cmd,
     NULL,
 };
 
 const struct cmd litmus_cmd = {
     .name = "litmus",
-    .summary = "what may an RDMA program do: check, format and generate litmus tests",
+    .summary = "what may an RDMA program do: check, format, generate and run litmus tests",
     .sub = subs,
 };

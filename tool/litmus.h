@@ -10,5 +10,6 @@ extern const struct cmd litmus_check_cmd;
 extern const struct cmd litmus_fmt_cmd;
 extern const struct cmd litmus_cross_cmd;
 extern const struct cmd litmus_gen_cmd;
+extern const struct cmd litmus_run_cmd;
 
 #endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `baton litmus run`: runs tests many times on a fabric, prints what was seen in the form of litmus7, and compares
+ * it with what the model allows.
+ */
+#include "litmus.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <baton/error.h>
+
+#include "litmus_file.h"
+#include "litmus_size.h"
+#include "litmus_trial.h"
+
+struct state {
+    struct litmus_trials all;
+    struct litmus_paths paths;
+    struct litmus_trial *trial;
+    size_t trials_n;
+    int status;
+};
+
+enum {
+    OPT_FABRIC = 'f',
+    OPT_MODEL = 'm',
+    OPT_RUNS = 'n',
+    OPT_SEED = 's',
+    OPT_OPTIONS = 256,
+    OPT_BATCH,
+    OPT_ROUND,
+    OPT_SHOW,
+    OPT_JSON,
+    OPT_IN_PROCESS,
+    OPT_SWAP,
+    OPT_PATIENCE,
+    OPT_MAX_STATES,
+};
+
+static const struct argp_option options[] = {
+    {"fabric", OPT_FABRIC, "NAME", 0, "Run on this fabric (shm); see baton info", 0},
+    {"options", OPT_OPTIONS, "NAME=VALUE,..", 0, "Settings of the fabric, such as device=mlx5_0",
+     0},
+    {"model", OPT_MODEL, "MODEL", 0,
+     "Compare with tso, wait or impl; else with tso, and with impl where a test has locks or "
+     "sequentially consistent memory",
+     0},
+    {"runs", OPT_RUNS, "N", 0, "Run each test N times (10000)", 0},
+    {"seed", OPT_SEED, "S", 0, "Seed of what disturbs the threads (1)", 0},
+    {"batch", OPT_BATCH, "N", 0, "Instances of a test under way together, in one round (64)", 0},
+    {"round", OPT_ROUND, "R", 0, "Disturb every round as round R of the seed", 0},
+    {"show", OPT_SHOW, "cond|all", 0,
+     "Of every state what the condition speaks of (default), or every register and location", 0},
+    {"json", OPT_JSON, NULL, 0, "One JSON object a line for each test", 0},
+    {"in-process", OPT_IN_PROCESS, NULL, 0, "The nodes are threads of one process", 0},
+    {"swap", OPT_SWAP, NULL, 0, "step, sim: operations that nothing orders may change places", 0},
+    {"patience", OPT_PATIENCE, "SECONDS", 0,
+     "A thread that has to wait so long for the others fails (60)", 0},
+    {"max-states", OPT_MAX_STATES, "N", 0,
+     "Give up on what the model allows after N states of its machine", 0},
+    {0},
+};
+
+static void choose_fabric(struct argp_state *state, struct state *s, const char *name)
+{
+    const char *missing = litmus_fabric_missing(name);
+    if (missing)
+        argp_error(state, "nothing runs on the fabric \"%s\": %s", name, missing);
+    s->all.fleet.fabric = name;
+}
+
+static void choose_model(struct argp_state *state, struct state *s, const char *name)
+{
+    int model = baton_model_parse(name);
+    if (model < 0 || model == BATON_MODEL_SPEC)
+        argp_error(state, "--model takes tso, wait or impl, not \"%s\"", name);
+    s->all.model = (enum baton_model)model;
+    s->all.any_model = false;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct state *s = state->input;
+    struct litmus_fleet_opts *fleet = &s->all.fleet;
+    switch (key) {
+    case OPT_FABRIC:
+        choose_fabric(state, s, arg);
+        return 0;
+    case OPT_OPTIONS:
+        fleet->options = arg;
+        return 0;
+    case OPT_MODEL:
+        choose_model(state, s, arg);
+        return 0;
+    case OPT_RUNS:
+        s->all.runs = litmus_number(state, "runs", arg, 1, UINT64_C(1000000000000));
+        return 0;
+    case OPT_SEED:
+        fleet->settings.seed = litmus_number(state, "seed", arg, 0, UINT64_MAX);
+        return 0;
+    case OPT_BATCH:
+        fleet->settings.batch = (unsigned)litmus_number(state, "batch", arg, 1, 4096);
+        return 0;
+    case OPT_ROUND:
+        fleet->settings.round = (int64_t)litmus_number(state, "round", arg, 0, INT64_MAX);
+        return 0;
+    case OPT_SHOW:
+        if (strcmp(arg, "cond") && strcmp(arg, "all"))
+            argp_error(state, "--show takes cond or all, found \"%s\"", arg);
+        s->all.show_all = !strcmp(arg, "all");
+        return 0;
+    case OPT_JSON:
+        s->all.json = true;
+        return 0;
+    case OPT_IN_PROCESS:
+        fleet->in_process = true;
+        return 0;
+    case OPT_SWAP:
+        fleet->swap = true;
+        return 0;
+    case OPT_PATIENCE:
+        fleet->settings.patience_ns =
+            litmus_number(state, "patience", arg, 1, 100000) * 1000000000u;
+        return 0;
+    case OPT_MAX_STATES:
+        s->all.max_states = litmus_number(state, "max-states", arg, 1, UINT64_MAX);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (litmus_paths_add(&s->paths, arg))
+            s->status = CMD_USAGE;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_usage(state);
+        return 0;
+    case ARGP_KEY_END:
+        if (fleet->swap && !litmus_is_simulated(fleet->fabric))
+            argp_error(state, "--swap goes with --fabric step and sim");
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "FILE|DIR...",
+    .doc =
+        "Runs each test many times on a fabric, its threads on the nodes that it names, disturbed "
+        "in their timing. Prints how often each final state was seen, as litmus7 does, and "
+        "compares with the final states that the model allows."
+        "\vExit status: 0 nothing was seen that the model forbids or the test denies, 1 "
+        "something was, or the fabric failed, 2 bad input or no such fabric, 3 the model gave "
+        "up at a limit.",
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- Before anything runs */
+
+static void read_all(struct state *s)
+{
+    s->trial = calloc(s->paths.n + 1, sizeof(*s->trial));
+    if (!s->trial) {
+        fprintf(stderr, "%s\n", strerror(ENOMEM));
+        exit(CMD_USAGE);
+    }
+    for (size_t i = 0; i < s->paths.n; i++) {
+        struct litmus_trial *t = &s->trial[s->trials_n];
+        if (litmus_read(s->paths.path[i], &t->program)) {
+            s->status = CMD_USAGE;
+            continue;
+        }
+        t->all = &s->all;
+        t->path = s->paths.path[i];
+        t->engine_rc = -ENODATA;
+        litmus_trial_ask(t);
+        s->trials_n++;
+    }
+}
+
+/* ---- Fleets */
+
+static void failed(struct litmus_trial *t, int rc)
+{
+    const char *detail = baton_error_detail();
+    snprintf(t->error, sizeof(t->error), "%s%s%s", baton_strerror(rc), *detail ? "; " : "", detail);
+}
+
+/* Adds what can run of the trials from `i` on, at most `most` of them; returns how many were looked at. */
+static size_t enlist(struct state *s, struct litmus_fleet *fleet, size_t i, size_t most,
+                     int *numbers)
+{
+    size_t begin = i;
+    for (; i < s->trials_n && most; i++) {
+        struct litmus_trial *t = &s->trial[i];
+        const char *reason = NULL;
+        numbers[i] = -1;
+        if (t->skipped)
+            continue;
+        numbers[i] = litmus_fleet_add(fleet, &t->program, t->model == BATON_MODEL_IMPL, s->all.runs,
+                                      &reason);
+        if (numbers[i] == -EOPNOTSUPP)
+            t->skipped = reason;
+        else if (numbers[i] < 0)
+            failed(t, numbers[i]);
+        else
+            most--;
+    }
+    return i - begin;
+}
+
+static int run_one(struct state *s, struct litmus_fleet *fleet, struct litmus_trial *t, int number)
+{
+    const struct litmus_tally *tally = NULL;
+    double begin = now_s();
+    int rc = number < 0 ? 0 : litmus_fleet_run(fleet, (unsigned)number, &tally);
+    t->seconds = now_s() - begin;
+    if (rc)
+        failed(t, rc);
+    if (litmus_trial_judge(t, tally))
+        failed(t, -ENOMEM);
+    litmus_trial_print(t, stdout);
+    t->tally = NULL; /* the next test counts there */
+    return rc;
+}
+
+static void progress(const struct state *s, size_t at)
+{
+    if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
+        fprintf(stderr, "\r\033[K[%zu/%zu] %s", at, s->trials_n, s->trial[at].program.name);
+}
+
+/* A fleet fails with a test; the tests after it get another one. */
+static int run_all(struct state *s)
+{
+    bool alone = s->all.fleet.in_process || litmus_is_simulated(s->all.fleet.fabric);
+    int *numbers = calloc(s->trials_n + 1, sizeof(*numbers)), rc = numbers ? 0 : -ENOMEM;
+    for (size_t i = 0; i < s->trials_n && !rc;) {
+        struct litmus_fleet *fleet = litmus_fleet_create(&s->all.fleet);
+        if (!fleet) {
+            rc = -ENOMEM;
+            break;
+        }
+        size_t end = i + enlist(s, fleet, i, alone ? 1 : SIZE_MAX, numbers);
+        bool any = false;
+        for (size_t k = i; k < end; k++)
+            any |= numbers[k] >= 0;
+        rc = any ? litmus_fleet_start(fleet) : 0;
+        for (int broken = rc; i < end && !broken; i++) {
+            progress(s, i);
+            broken = run_one(s, fleet, &s->trial[i], numbers[i]);
+        }
+        litmus_fleet_destroy(fleet);
+    }
+    if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
+        fputs("\r\033[K", stderr);
+    free(numbers);
+    return rc;
+}
+
+static void summarize(const struct state *s, double seconds)
+{
+    size_t skipped = 0, forbidden = 0, torn = 0, failures = 0, unknown = 0, seen = 0, allowed = 0;
+    for (size_t i = 0; i < s->trials_n; i++) {
+        const struct litmus_trial *t = &s->trial[i];
+        skipped += t->skipped != NULL;
+        forbidden += t->count[LITMUS_FORBIDDEN] != 0;
+        torn += t->count[LITMUS_TORN] != 0;
+        failures += *t->error != 0;
+        unknown += !t->skipped && t->engine_rc;
+        if (t->skipped || t->engine_rc)
+            continue;
+        seen += t->allowed_seen;
+        allowed += t->allowed.n;
+    }
+    fprintf(
+        s->all.json ? stderr : stdout,
+        "%zu tests, %zu skipped, %zu with a forbidden state, %zu torn, %zu failed, %zu unknown; "
+        "%zu of %zu allowed states seen, %.2f s\n",
+        s->trials_n, skipped, forbidden, torn, failures, unknown, seen, allowed, seconds);
+}
+
+/* Bad input outweighs a wrong result, and that outweighs an unknown one. */
+static int worse(int a, int b)
+{
+    static const int weight[] = {
+        [CMD_OK] = 0, [CMD_GAVE_UP] = 1, [CMD_NOT_AS_EXPECTED] = 2, [CMD_USAGE] = 3};
+    return weight[a] >= weight[b] ? a : b;
+}
+
+static int run(const struct cmd *self, int argc, char **argv)
+{
+    struct state s = {.all = {.fleet = {.fabric = "shm",
+                                        .settings = {.seed = 1,
+                                                     .batch = 64,
+                                                     .round = -1,
+                                                     .patience_ns = 60000000000u}},
+                              .runs = 10000,
+                              .any_model = true,
+                              .model = BATON_MODEL_TSO}};
+    double begin = now_s();
+    argp_parse(self->argp, argc, argv, 0, NULL, &s);
+    read_all(&s);
+    int rc = run_all(&s), status = s.status;
+    if (rc) {
+        fprintf(stderr, "%s: the fabric %s: %s%s%s\n", argv[0], s.all.fleet.fabric,
+                baton_strerror(rc), *baton_error_detail() ? "; " : "", baton_error_detail());
+        status = CMD_USAGE;
+    }
+    summarize(&s, now_s() - begin);
+    for (size_t i = 0; i < s.trials_n; i++) {
+        status = worse(status, litmus_trial_status(&s.trial[i]));
+        litmus_trial_fini(&s.trial[i]);
+    }
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "standard output: %s\n", strerror(errno));
+        status = CMD_USAGE;
+    }
+    free(s.trial);
+    litmus_paths_fini(&s.paths);
+    return status;
+}
+
+const struct cmd litmus_run_cmd = {
+    .name = "run",
+    .summary = "run litmus tests on a fabric, and compare with the model",
+    .argp = &argp,
+    .run = run,
+};
