@@ -207,7 +207,7 @@ static void print_text(const struct check_subject *s, const struct sim_explore *
            s->text, verdicts[x->verdict], x->text[0] ? ": " : "", x->text, x->states, x->runs,
            x->depth, x->seconds, x->memory >> 20);
     if (x->checked)
-        printf("%" PRIu64 " digests were compared with stacks\n", x->checked);
+        printf("%" PRIu64 " digests and states were compared byte by byte\n", x->checked);
 }
 
 int check_common_explore(const char *name, const struct check_common *c,

@@ -26,7 +26,7 @@ enum {
         {"max-states", OPT_MAX_STATES, "N", 0, "give up after so many states", 0},                 \
         {"timeout", OPT_TIMEOUT, "S", 0, "give up after so many seconds", 0},                      \
         {"context-bound", OPT_CONTEXT_BOUND, "N", 0, "only runs with so many preemptions", 0},     \
-        {"self-check", OPT_SELF_CHECK, NULL, 0, "check that equal digests mean equal stacks", 0},  \
+        {"self-check", OPT_SELF_CHECK, NULL, 0, "check that equal states mean equal bytes", 0},    \
         {"digests", OPT_DIGESTS, NULL, 0, "let digests forget nothing by themselves", 0},          \
         {"naive", OPT_NAIVE, NULL, 0, "take no step at once", 0},                                  \
         {"json", OPT_JSON, NULL, 0, "one JSON object for each exploration", 0},                    \

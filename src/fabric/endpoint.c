@@ -454,11 +454,10 @@ int baton_gfence(struct baton_ep *pub, const uint16_t *nodes, unsigned count)
     }
     baton_flush(pub);
     struct baton_epx_id *id = id_of(ep, ID_GFENCE);
-    uint64_t round = ep->round;
     for (unsigned i = 0; i < count; i++)
         while (ep->peers[nodes[i]].pending)
             top_ops(ep)->advance(ep->top, ep);
-    count_round(ep, id->stamp == round ? round : 0);
+    count_round(ep, id->stamp);
     int fence_rc = take_error(&id->rc);
     id->fetches = 0;
     id->mixed = 0;

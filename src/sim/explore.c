@@ -270,7 +270,10 @@ static void depth_first(struct search *d)
         ask->transitions++;
         if (over(x))
             break;
-        if (seen_add(x, &d->seen, explore_hash(x))) {
+        uint64_t hash = explore_hash(x);
+        if (ask->self_check)
+            state_check(x, hash);
+        if (seen_add(x, &d->seen, hash)) {
             ask->states++;
             here = push(d);
         } else {
@@ -474,9 +477,8 @@ static int search(struct explore *x)
         begin_again(x);
         for (unsigned w = 0; w < x->words_n; w++)
             x->words[w].relied = false;
-        if (x->stacks)
-            memset(x->stacks, 0, 2 * (x->stacks_mask + 1) * sizeof(*x->stacks));
-        x->stacks_n = 0;
+        if (ask->self_check)
+            stacks_begin(x);
         ask->checked = 0;
         seen_free(&d.seen);
         names_clear(x);
@@ -621,14 +623,9 @@ static int prepare(struct explore *x)
         return baton_fail(-ENOSYS,
                           "this build can not go back to an earlier state of a thread: only "
                           "schedules can be followed");
-    if (x->ask->self_check) {
-        x->stacks_mask = (1u << 24) - 1;
-        x->stacks_n = 0;
-        x->stacks = calloc(2 * (x->stacks_mask + 1), sizeof(*x->stacks));
-        if (!x->stacks)
-            return -ENOMEM;
-    }
-    return permutations_find(x);
+    if (x->ask->self_check)
+        stacks_begin(x);
+    return x->no_memory ? -ENOMEM : permutations_find(x);
 }
 
 int explore_run(struct sim *s)
@@ -643,7 +640,6 @@ int explore_run(struct sim *s)
     ask->text[0] = 0;
     ask->passes = ask->states = ask->transitions = ask->runs = ask->terminals = ask->depth = 0;
     ask->checked = 0;
-    ask->digests |= ask->self_check;
     int rc = prepare(x);
     if (!rc)
         rc = start(x);

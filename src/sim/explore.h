@@ -102,7 +102,8 @@ struct sim_explore {
     bool shortest;     /* breadth first: a violation comes with fewest steps */
     bool naive;        /* nothing is taken at once */
     bool digests;      /* what a thread knows is identified by what it was told */
-    bool self_check;   /* equal digests must mean equal stacks; forgets nothing, no symmetry */
+    bool
+        self_check; /* equal digests must mean equal stacks, equal states equal bytes; no symmetry */
 
     /*
      * The ghost: what observers of the program keep. It is part of the state. The bodies change it by hand, at

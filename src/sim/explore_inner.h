@@ -144,7 +144,7 @@ struct explore {
     bool recording; /* every step goes to `record` */
     struct sim_step *record;
     size_t record_n, record_room;
-    uint64_t *stacks; /* self-check: pairs of digest and stack hash */
+    uint64_t *stacks; /* self-check: pairs of digest and stack hash, or state and exact hash */
     size_t stacks_mask, stacks_n;
 };
 
@@ -216,7 +216,9 @@ void names_clear(struct explore *x);
 void own_words_free(struct explore *x);
 uint64_t ep_knows(struct explore *x, const struct baton_epx *ep, unsigned p);
 void stack_clean(struct sim_thread *t);
+void stacks_begin(struct explore *x); /* the self-check knows of nothing */
 void stack_check(struct explore *x, struct sim_thread *t);
+void state_check(struct explore *x, uint64_t hash); /* when it has been computed of this state */
 
 /* ---- explore_image.c */
 

@@ -14,11 +14,12 @@
  *
  * That joins places too, by the digests that they have in common, so a digest must have one place. It has,
  * together with what the endpoint owes (a put is accepted without telling the thread) and whether the body has
- * ended, if it also holds where a value has landed (word_lands).
+ * ended, if it also holds where a value has landed (word_lands). For the same reason the digest of a name holds
+ * what the endpoint owes there.
  *
- * The self-check does without names, and looks whether two histories with the same digest ever leave different
- * stacks: then the body knows something that the contract did not tell it, and neither going back nor following
- * a schedule would be right.
+ * The self-check looks whether two histories with the same digest ever leave different stacks: then the body
+ * knows something that the contract did not tell it, and neither going back nor following a schedule would be
+ * right. And whether a state that has been seen has the same stacks and the same memory, byte by byte.
  */
 #include "sim/explore_inner.h"
 
@@ -181,32 +182,76 @@ void stack_clean(struct sim_thread *t)
     }
 }
 
-void stack_check(struct explore *x, struct sim_thread *t)
+#define STACKS (1u << 24)
+
+/* New memory is zeroed when it is used; clearing what there is would take longer than most checks. */
+void stacks_begin(struct explore *x)
 {
-    if (t->state == SIM_ENDED)
-        return;
-    uint64_t stack = stack_hash(t) | 1, key = hash2(x->extra[t->number].digest[0], t->number);
+    free(x->stacks);
+    x->stacks = calloc(2 * STACKS, sizeof(*x->stacks));
+    x->stacks_mask = STACKS - 1;
+    x->stacks_n = 0;
+    x->no_memory |= !x->stacks;
+}
+
+/* Whether what belongs to the key is what belonged to it before. */
+static bool same_as_before(struct explore *x, uint64_t key, uint64_t value)
+{
+    if (!x->stacks)
+        return true; /* no memory: the search ends */
+    value |= 1;
     x->ask->checked++;
     for (size_t i = key & x->stacks_mask;; i = (i + 1) & x->stacks_mask) {
         uint64_t *pair = &x->stacks[2 * i];
         if (!pair[1]) {
             if (x->stacks_n++ > x->stacks_mask / 2) {
                 explore_give_up(x, "the self-check's table is full");
-                return;
+                return true;
             }
             pair[0] = key;
-            pair[1] = stack;
-            return;
+            pair[1] = value;
+            return true;
         }
-        if (pair[0] != key)
-            continue;
-        if (pair[1] != stack)
-            explore_violated(x,
-                             "self-check: thread %u has been told the same and its stack is "
-                             "another: it knows something that the contract did not tell it",
-                             t->number);
-        return;
+        if (pair[0] == key)
+            return pair[1] == value;
     }
+}
+
+void stack_check(struct explore *x, struct sim_thread *t)
+{
+    if (t->state == SIM_ENDED)
+        return;
+    uint64_t key = hash2(x->extra[t->number].digest[0], ep_knows(x, baton_epx(t->ep), 0));
+    if (!same_as_before(x, hash2(key, t->number), stack_hash(t)))
+        explore_violated(x,
+                         "self-check: thread %u has been told the same and its stack is "
+                         "another: it knows something that the contract did not tell it",
+                         t->number);
+}
+
+/* What somebody may still look at. */
+static bool matters(const struct explore *x, const struct word *w)
+{
+    bool any = w->uses & ~(USE_LAND | USE_SOURCE);
+    for (unsigned t = 0; t < x->threads && !any; t++)
+        any = w->lands >> t & 1 && x->s->threads[t]->state != SIM_ENDED;
+    return any;
+}
+
+void state_check(struct explore *x, uint64_t hash)
+{
+    uint64_t all = 0;
+    for (unsigned t = 0; t < x->threads; t++) {
+        const struct sim_thread *thread = x->s->threads[t];
+        if (thread->state != SIM_ENDED)
+            all += hash2(hash2(stack_hash(thread), hash_own_memory(x, thread)), t);
+    }
+    for (unsigned i = 0; i < x->words_n; i++)
+        if (matters(x, &x->words[i]))
+            all += hash2(*x->words[i].at, i);
+    if (!same_as_before(x, hash2(hash, SIM_THREADS_MAX), all))
+        explore_violated(x, "self-check: two states are taken for one, and their stacks or their "
+                            "memory are not the same");
 }
 
 /* ---- Names */
@@ -304,7 +349,7 @@ void name_thread_state(struct explore *x, struct sim_thread *t, const uint64_t *
         d->name && at->name ? (d->name < at->name ? d->name : at->name) : d->name | at->name;
     if (!name) {
         for (unsigned p = 0; p < x->permutations; p++)
-            n->digests[n->count * x->permutations + as_first[p]] = digest[p];
+            n->digests[n->count * x->permutations + as_first[p]] = hash2(digest[p], knows[p]);
         name = (uint32_t)++n->count;
     }
     n->digests_n += !d->name;
