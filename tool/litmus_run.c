@@ -230,6 +230,7 @@ static int run_one(struct state *s, struct litmus_fleet *fleet, struct litmus_tr
     if (litmus_trial_judge(t, tally))
         failed(t, -ENOMEM);
     litmus_trial_print(t, stdout);
+    fflush(stdout); /* the next one may take its time */
     t->tally = NULL; /* the next test counts there */
     return rc;
 }

@@ -65,7 +65,8 @@ while read -r name _ command; do
 done <"$plan"
 cp "$plan" "$work/plan"
 mapfile -t programs < <(printf '%s\n' "${programs[@]}" | sort -u)
-"$here/image.sh" overlay "$work/overlay.cpio.gz" "$work/plan" "$here/guest.sh" "${programs[@]}" || exit 1
+"$here/image.sh" overlay "$work/overlay.cpio.gz" "$work/plan" "$here/guest.sh" "$here"/../litmus/*.litmus \
+    "${programs[@]}" || exit 1
 cat "$cache/base.cpio.gz" "$work/overlay.cpio.gz" >"$work/initrd"
 mkdir "$work/out"
 kernels=("$cache"/kernel/boot/vmlinuz-*)
