@@ -45,10 +45,10 @@ struct bench_config {
 
 /* What one class of threads (on the lock's host node, or elsewhere) saw. Plain data, shared by processes. */
 struct bench_class {
-    struct baton_hist latency;
     uint64_t hold_ns, holds;
     uint64_t round_trips_acquire, round_trips_release, ops_acquire, ops_release;
     uint64_t entries; /* all, warm-up too: what the four sums above are means over */
+    struct baton_hist latency;
 };
 
 struct bench_result {

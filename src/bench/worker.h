@@ -8,7 +8,6 @@
 
 /* What a thread reports. One writer; read when all are done. */
 struct bench_thread {
-    struct bench_class local, remote;
     struct bench_findings findings;
     uint64_t entries;      /* all */
     uint64_t acquisitions; /* in the measured time */
@@ -16,6 +15,7 @@ struct bench_thread {
     int64_t rc; /* the first error of a lock call */
     uint64_t done;
     char error[120];
+    struct bench_class local, remote;
 };
 
 /* Shared by all processes of a run; followed in memory by what the pointers show. */
