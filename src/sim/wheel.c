@@ -1,24 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* Events in virtual time: a wheel for the near ones, a heap for the far ones. */
+/*
+ * Events in virtual time. With the time as a number of base 4096, an event lies in the wheel of the highest
+ * digit in which it differs from now, in the slot of its own digit there. All events of a fast wheel come
+ * before all of a slower one, and within a wheel the slots are in order.
+ */
 #include "sim/wheel.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
-#define SLOTS 16384u /* nanoseconds that the wheel covers */
-#define WORDS (SLOTS / 64)
+#define DIGIT_BITS 12u
+#define SLOTS (1u << DIGIT_BITS)
+#define WORDS (SLOTS / 64) /* at most 64: a bit each in `words` */
+#define WHEELS ((64 + DIGIT_BITS - 1) / DIGIT_BITS)
+#define CHUNK 127u
 
+struct one_wheel {
+    uint64_t words;       /* a bit per word of `used` that is not 0 */
+    uint64_t used[WORDS]; /* a bit per slot that is not empty */
+    struct baton_event *slots[SLOTS]; /* the last event of each; its `next` is the first */
+};
+
+/* Events are made many at a time. */
+struct chunk {
+    struct chunk *next;
+    struct baton_event events[CHUNK];
+};
 
 struct baton_wheel {
-    uint64_t now, order;
+    uint64_t now;  /* no event is earlier */
     uint64_t next; /* time of the next event, if it is known; else 0 */
-    size_t near;   /* events in the wheel */
-    struct baton_event *slots[SLOTS]; /* the last event of each; its `next` is the first */
-    uint64_t used[WORDS];            /* a bit per slot that is not empty */
-    uint64_t used_words[WORDS / 64]; /* a bit per word of `used` that is not 0 */
-    struct baton_event **heap;
-    size_t heap_n, heap_room;
+    uint64_t far;  /* the earliest time in the slow wheels, if it is known; else 0 */
     struct baton_event *spare, *taken;
+    struct chunk *chunks;
+    struct one_wheel wheels[WHEELS]; /* the fastest first */
 };
 
 struct baton_wheel *baton_wheel_create(void)
@@ -28,140 +42,141 @@ struct baton_wheel *baton_wheel_create(void)
 
 void baton_wheel_destroy(struct baton_wheel *w)
 {
-    while (baton_wheel_take(w)) {
+    while (w->chunks) {
+        struct chunk *c = w->chunks;
+        w->chunks = c->next;
+        free(c);
     }
-    while (w->spare) {
-        struct baton_event *e = w->spare;
-        w->spare = e->next;
-        free(e);
-    }
-    free(w->taken);
-    free(w->heap);
     free(w);
 }
 
-static void wheel_add(struct baton_wheel *w, struct baton_event *e)
+static void more_events(struct baton_wheel *w)
 {
-    unsigned i = e->time % SLOTS;
-    struct baton_event *last = w->slots[i];
+    struct chunk *c = malloc(sizeof(*c));
+    if (!c)
+        return;
+    c->next = w->chunks;
+    w->chunks = c;
+    for (unsigned i = 0; i < CHUNK; i++) {
+        c->events[i].next = w->spare;
+        w->spare = &c->events[i];
+    }
+}
+
+static inline void slot_add(struct one_wheel *o, unsigned slot, struct baton_event *e)
+{
+    struct baton_event *last = o->slots[slot];
     if (last) {
         e->next = last->next;
         last->next = e;
     } else {
         e->next = e;
-        w->used[i / 64] |= UINT64_C(1) << i % 64;
-        w->used_words[i / 4096] |= UINT64_C(1) << i / 64 % 64;
+        o->used[slot / 64] |= UINT64_C(1) << slot % 64;
+        o->words |= UINT64_C(1) << slot / 64;
     }
-    w->slots[i] = e;
-    w->near++;
+    o->slots[slot] = e;
 }
 
-static bool before(const struct baton_event *a, const struct baton_event *b)
+static inline void slot_empty(struct one_wheel *o, unsigned slot)
 {
-    return a->time != b->time ? a->time < b->time : a->order < b->order;
+    o->slots[slot] = NULL;
+    o->used[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+    if (!o->used[slot / 64])
+        o->words &= ~(UINT64_C(1) << slot / 64);
 }
 
-static bool heap_add(struct baton_wheel *w, struct baton_event *e)
+/* The first slot in use. There is one. */
+static inline unsigned slot_first(const struct one_wheel *o)
 {
-    if (w->heap_n == w->heap_room) {
-        size_t room = w->heap_room ? 2 * w->heap_room : 256;
-        struct baton_event **more = realloc(w->heap, room * sizeof(*more));
-        if (!more)
-            return false;
-        w->heap = more;
-        w->heap_room = room;
-    }
-    size_t i = w->heap_n++;
-    while (i && before(e, w->heap[(i - 1) / 2])) {
-        w->heap[i] = w->heap[(i - 1) / 2];
-        i = (i - 1) / 2;
-    }
-    w->heap[i] = e;
-    return true;
+    unsigned word = (unsigned)__builtin_ctzll(o->words);
+    return word * 64 + (unsigned)__builtin_ctzll(o->used[word]);
 }
 
-static struct baton_event *heap_take(struct baton_wheel *w)
+static inline unsigned wheel_of(const struct baton_wheel *w, uint64_t time)
 {
-    struct baton_event *top = w->heap[0], *e = w->heap[--w->heap_n];
-    size_t i = 0;
-    for (;;) {
-        size_t child = 2 * i + 1;
-        if (child >= w->heap_n)
-            break;
-        if (child + 1 < w->heap_n && before(w->heap[child + 1], w->heap[child]))
-            child++;
-        if (!before(w->heap[child], e))
-            break;
-        w->heap[i] = w->heap[child];
-        i = child;
-    }
-    if (w->heap_n)
-        w->heap[i] = e;
-    return top;
+    uint64_t differ = time ^ w->now;
+    return differ < SLOTS ? 0 : (63 - (unsigned)__builtin_clzll(differ)) / DIGIT_BITS;
 }
 
-/* What has come within the wheel's reach moves into it. */
-static void come_near(struct baton_wheel *w)
+static inline void add(struct baton_wheel *w, unsigned wheel, struct baton_event *e)
 {
-    while (w->heap_n && w->heap[0]->time < w->now + SLOTS)
-        wheel_add(w, heap_take(w));
+    slot_add(&w->wheels[wheel], e->time >> wheel * DIGIT_BITS & (SLOTS - 1), e);
 }
 
 struct baton_event *baton_wheel_put(struct baton_wheel *w, uint64_t time)
 {
+    if (!w->spare)
+        more_events(w);
     struct baton_event *e = w->spare;
-    if (e)
-        w->spare = e->next;
-    else if (!(e = malloc(sizeof(*e))))
+    if (!e)
         return NULL;
+    w->spare = e->next;
     e->time = time < w->now ? w->now : time;
-    e->order = w->order++;
     if (e->time < w->next)
         w->next = e->time;
-    if (e->time < w->now + SLOTS) {
-        wheel_add(w, e);
-    } else if (!heap_add(w, e)) {
-        free(e);
-        return NULL;
-    }
+    unsigned wheel = wheel_of(w, e->time);
+    if (wheel && e->time < w->far)
+        w->far = e->time;
+    add(w, wheel, e);
     return e;
 }
 
-/* The first used slot at or after `from`, in wheel order. There is one. */
-static unsigned next_slot(const struct baton_wheel *w, unsigned from)
+/* The fastest of the slow wheels that has events; null: none has. */
+static struct one_wheel *first_slow(struct baton_wheel *w)
 {
-    unsigned word = from / 64;
-    uint64_t bits = w->used[word] & (UINT64_MAX << from % 64);
-    if (bits)
-        return word * 64 + (unsigned)__builtin_ctzll(bits);
-    for (unsigned step = 1; step <= WORDS; step++) {
-        unsigned i = (word + step) % WORDS;
-        if (!(w->used_words[i / 64] >> i % 64)) {
-            /* Nothing in the rest of this group of 64 words. */
-            step += 63 - i % 64;
-            continue;
-        }
-        if (w->used[i])
-            return i * 64 + (unsigned)__builtin_ctzll(w->used[i]);
-    }
-    return from;
+    for (unsigned i = 1; i < WHEELS; i++)
+        if (w->wheels[i].words)
+            return &w->wheels[i];
+    return NULL;
+}
+
+static uint64_t find_far(struct baton_wheel *w)
+{
+    struct one_wheel *o = first_slow(w);
+    uint64_t least = UINT64_MAX;
+    if (!o)
+        return least;
+    struct baton_event *last = o->slots[slot_first(o)], *e = last;
+    do {
+        e = e->next;
+        least = e->time < least ? e->time : least;
+    } while (e != last);
+    return least;
 }
 
 uint64_t baton_wheel_next(struct baton_wheel *w)
 {
     if (w->next)
         return w->next;
-    unsigned from = (unsigned)(w->now % SLOTS);
-    if (w->near)
-        w->next = w->now + (next_slot(w, from) + SLOTS - from) % SLOTS;
-    else
-        w->next = w->heap_n ? w->heap[0]->time : UINT64_MAX;
-    return w->next;
+    if (w->wheels[0].words)
+        return w->next = (w->now & ~(uint64_t)(SLOTS - 1)) + slot_first(&w->wheels[0]);
+    if (!w->far)
+        w->far = find_far(w);
+    return w->next = w->far;
+}
+
+/* The time of the first slot of a slow wheel has come: its events go where they now belong. */
+static void deal_out(struct baton_wheel *w, uint64_t time)
+{
+    while (!w->wheels[0].words) {
+        struct one_wheel *o = first_slow(w);
+        unsigned wheel = (unsigned)(o - w->wheels), slot = slot_first(o);
+        struct baton_event *last = o->slots[slot], *e, *next = last->next;
+        slot_empty(o, slot);
+        w->now = time >> wheel * DIGIT_BITS << wheel * DIGIT_BITS;
+        do {
+            e = next;
+            next = e->next;
+            add(w, wheel_of(w, e->time), e);
+        } while (e != last);
+    }
+    w->far = 0;
 }
 
 struct baton_event *baton_wheel_take(struct baton_wheel *w)
 {
     uint64_t time = baton_wheel_next(w);
+    struct one_wheel *o = &w->wheels[0];
     if (w->taken) {
         w->taken->next = w->spare;
         w->spare = w->taken;
@@ -169,19 +184,15 @@ struct baton_event *baton_wheel_take(struct baton_wheel *w)
     }
     if (time == UINT64_MAX)
         return NULL;
+    if (!o->words)
+        deal_out(w, time);
     w->now = time;
-    come_near(w);
-    unsigned i = (unsigned)(time % SLOTS);
-    struct baton_event *last = w->slots[i], *e = last->next;
+    unsigned slot = time & (SLOTS - 1);
+    struct baton_event *last = o->slots[slot], *e = last->next;
     last->next = e->next;
-    w->near--;
     if (e == last) {
-        w->slots[i] = NULL;
+        slot_empty(o, slot);
         w->next = 0;
-        w->used[i / 64] &= ~(UINT64_C(1) << i % 64);
-        if (!w->used[i / 64])
-            w->used_words[i / 4096] &= ~(UINT64_C(1) << i / 64 % 64);
     }
-    w->taken = e;
-    return e;
+    return w->taken = e;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A queue of events in virtual time. Near events lie in a wheel with one slot per nanosecond, so that
- * inserting and taking cost the same for ten threads and for ten thousand; far ones in a heap until they
- * come near. Events of one time are taken in the order in which they were put in: runs are reproducible.
+ * A queue of events in virtual time. A wheel has a slot per nanosecond of the current 4096; the next wheel a
+ * slot per 4096 nanoseconds, and so on; a slot of a slow wheel is dealt out to the faster ones when its time
+ * comes. So putting and taking cost the same for ten threads and for ten thousand, near and far. Events of one
+ * time are taken in the order in which they were put in: runs are reproducible.
  */
 #ifndef BATON_SIM_WHEEL_H
 #define BATON_SIM_WHEEL_H
@@ -12,7 +13,7 @@
 
 struct baton_event {
     struct baton_event *next;
-    uint64_t time, order;
+    uint64_t time;
     void *what;
     uint64_t detail;
     uint32_t kind, aux;
