@@ -624,6 +624,7 @@ const struct sim_driver sim_driver_exhaustive = {
     .buffered = buffered,
     .posted = posted,
     .relax = relax,
+    .reads = true,
     .describe = describe,
     .choose = choose,
     .looks = true,

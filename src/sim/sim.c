@@ -17,14 +17,8 @@ static const struct sim_driver *const drivers[] = {&sim_driver_timed, &sim_drive
 
 void sim_told(struct sim *s, struct sim_thread *t, uint64_t value)
 {
-    if (!t)
-        return;
-    if (s->driver->saw) {
+    if (t && s->driver->saw)
         s->driver->saw(s, t, value);
-        return;
-    }
-    uint64_t state = t->digest ^ value;
-    t->digest = baton_random_mix(&state);
 }
 
 static void saw(struct sim *s, uint64_t value)
@@ -277,7 +271,7 @@ bool sim_can_flush(struct sim *s, struct sim_thread *t)
         return false;
     struct sim_buffered *b = buffer_at(t, 0);
     struct sim_qp *q = b->word ? NULL : sim_qp_of(b->ep, b->op.node);
-    return b->word || (q && sim_qp_has_room(q, &b->op));
+    return b->word || (q && sim_qp_has_room(s, q, &b->op));
 }
 
 void sim_flush(struct sim *s, struct sim_thread *t)
@@ -415,7 +409,7 @@ static void sim_ring(struct baton_layer *l, struct baton_epx *ep, const struct b
     act(s, SIM_ACT_RING, NULL);
     for (unsigned i = 0; i < n; i++) {
         struct sim_qp *q = e->qps[ops[i].node];
-        if (s->driver->straight && !s->current->buffer_n && sim_qp_has_room(q, &ops[i])) {
+        if (s->driver->straight && !s->current->buffer_n && sim_qp_has_room(s, q, &ops[i])) {
             sim_qp_post(s, q, &ops[i]);
             continue;
         }
@@ -449,7 +443,7 @@ static void has_read(struct sim *s, const uint64_t *word, uint64_t value)
 {
     struct sim_thread *t = s->current;
     saw(s, value);
-    if (!t)
+    if (!t || !s->driver->reads)
         return;
     if (t->reads_n < SIM_READS_MAX)
         t->reads[t->reads_n] = (struct sim_read){word, value};
@@ -773,8 +767,12 @@ static void sim_free(struct sim *s)
     while (s->dead_qps) {
         struct sim_qp *q = s->dead_qps;
         s->dead_qps = q->next_dead;
-        free(q->driver);
-        free(q);
+        sim_qp_free(q);
+    }
+    while (s->spare_words) {
+        uint64_t *words = s->spare_words;
+        s->spare_words = (uint64_t *)(uintptr_t)*words;
+        free(words);
     }
     free(s->busy);
     free(s->dead);

@@ -106,9 +106,6 @@ struct sim_thread {
     uint64_t until;
     int wake_rc;
     unsigned reads_n;
-    uint64_t
-        digest; /* of all that the contract has told it: its local state is a function of this */
-
     struct sim_watch watches[SIM_READS_MAX + 1];
     unsigned watches_n;
 
@@ -118,6 +115,7 @@ struct sim_thread {
 
 #define SIM_PIECES_MAX 16u /* entries of one transfer; longer ones move several words at a time */
 #define SIM_QP_MAX 48u /* entries of a queue pair; what does not fit stays in the store buffer */
+#define SIM_QP_FEW 4u  /* that it has memory for to begin with */
 
 /* What an entry of a queue pair belongs to. Pieces of one operation share its number. */
 struct sim_part {
@@ -126,7 +124,8 @@ struct sim_part {
     uint32_t pieces;    /* first piece: entries of the operation that are not done */
     uint32_t words;     /* that this entry moves */
     uint8_t first, wrote;
-    uint64_t *extra; /* words behind the first on their way; null for one word */
+    uint8_t late;    /* steps whose time has come, and that were not ready; the timed driver's */
+    uint64_t *extra; /* all words on their way, if there are several */
 };
 
 /*
@@ -138,16 +137,17 @@ struct sim_qp {
     unsigned node;
     uint32_t numbers;
     uint64_t dropped; /* entries that have left the front so far */
-    struct sim_qp *next_dead;
     struct baton_nic_qp nic;
-    struct baton_nic_entry entries[SIM_QP_MAX];
-    uint8_t flags[SIM_QP_MAX];
-    struct baton_nic_value values[SIM_QP_MAX];
-    struct sim_part parts[SIM_QP_MAX];
-    size_t place; /* in sim->busy, while it has entries */
+    struct baton_nic_entry *entries; /* these four have `room` places */
+    struct baton_nic_value *values;
+    struct sim_part *parts;
+    uint8_t *flags;
+    unsigned room;
     bool broken;
+    size_t place;  /* in sim->busy, while it has entries */
+    void *driver;  /* qp_bytes of the driver's own */
     uint64_t held; /* no step before this time; the random driver's */
-    void *driver;
+    struct sim_qp *next_dead;
 };
 
 struct sim_ep {
@@ -178,8 +178,13 @@ struct sim_driver {
     void (*buffered)(struct sim *, struct sim_thread *);
     /* Entries from `at` on are new in the queue pair. Null. */
     void (*posted)(struct sim *, struct sim_qp *, unsigned at);
+    size_t qp_bytes; /* its own part of a queue pair, zeroed */
     /* Whether what is rung with nothing in the store buffer before it may skip that. */
     bool straight;
+    /* Whether all words of an operation move at the same time: it needs but one entry. */
+    bool whole;
+    /* Whether relax looks at what the turn has read, which is kept for it then. */
+    bool reads;
     /* A polling loop ends a turn: blocks the current thread and returns how it goes on. */
     int (*relax)(struct sim *, struct sim_thread *, struct baton_wait *);
     /* The RMW unit of the node has become free otherwise than by the last step of an RMW. Null. */
@@ -227,14 +232,16 @@ struct sim {
     struct sim_qp **busy;       /* queue pairs with entries */
     size_t busy_n, busy_room, qps_n;
     struct sim_ep *eps, *abandoned;
-    struct sim_qp *dead_qps;  /* of closed endpoints: events may still name them */
+    struct sim_qp *dead_qps; /* of closed endpoints: events may still name them */
+    uint64_t
+        *spare_words; /* memory for SIM_PIECES_MAX words on their way; the first shows the next */
     struct sim_watch **watch; /* hash of words */
     size_t watch_mask;
     bool hopeless;
     struct sim_report *reports, **reports_end;
     unsigned silent_n, told_n; /* misuses that no error has told the program of, and that one has */
-    uint64_t steps, ops; /* machine steps; remote operations */
-    uint64_t trail;      /* a function of every word that a NIC has moved, in order */
+    uint64_t steps, ops;       /* machine steps; remote operations */
+    uint64_t trail;            /* a function of every word that a NIC has moved, in order */
 };
 
 static inline struct sim *sim_of(struct baton_epx *ep)
@@ -291,7 +298,8 @@ void sim_told(struct sim *s, struct sim_thread *t, uint64_t value);
 
 struct sim_qp *sim_qp_of(struct sim_ep *e,
                          unsigned node); /* made when first used; null: no memory */
-bool sim_qp_has_room(const struct sim_qp *q, const struct baton_op *op);
+void sim_qp_free(struct sim_qp *q);
+bool sim_qp_has_room(const struct sim *s, const struct sim_qp *q, const struct baton_op *op);
 void sim_qp_post(struct sim *s, struct sim_qp *q, const struct baton_op *op);
 bool sim_nic_ready(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step,
                    struct baton_nic_blocker *why);

@@ -17,12 +17,49 @@ static const uint8_t fully_done[] = {
     [BATON_NIC_FENCE] = 1 << BATON_NIC_LEAVE,
 };
 
-struct sim_qp *sim_qp_of(struct sim_ep *e, unsigned node)
+/* ---- Memory of a queue pair */
+
+static size_t places_bytes(unsigned room)
 {
-    struct sim *s = sim_of(e->epx);
-    struct sim_qp *q = e->qps[node];
-    if (q)
-        return q;
+    return room * (sizeof(struct baton_nic_entry) + sizeof(struct baton_nic_value) +
+                   sizeof(struct sim_part) + sizeof(uint8_t));
+}
+
+static void places_are(struct sim_qp *q, void *memory, unsigned room)
+{
+    q->entries = memory;
+    q->values = (struct baton_nic_value *)(q->entries + room);
+    q->parts = (struct sim_part *)(q->values + room);
+    q->flags = (uint8_t *)(q->parts + room);
+    q->room = room;
+    q->nic.entry = q->entries;
+    q->nic.flags = q->flags;
+    q->nic.value = q->values;
+}
+
+static bool is_grown(const struct sim_qp *q)
+{
+    return q->room > SIM_QP_FEW;
+}
+
+/* Most queue pairs never have more than a few entries; of 12,000 threads each has several. */
+static bool grow(struct sim_qp *q)
+{
+    struct sim_qp old = *q;
+    void *memory = malloc(places_bytes(SIM_QP_MAX));
+    if (!memory)
+        return false;
+    places_are(q, memory, SIM_QP_MAX);
+    memcpy(q->entries, old.entries, old.nic.n * sizeof(*q->entries));
+    memcpy(q->values, old.values, old.nic.n * sizeof(*q->values));
+    memcpy(q->parts, old.parts, old.nic.n * sizeof(*q->parts));
+    memcpy(q->flags, old.flags, old.nic.n * sizeof(*q->flags));
+    return true;
+}
+
+static struct sim_qp *qp_make(struct sim *s, struct sim_ep *e, unsigned node)
+{
+    const size_t own = (s->driver->qp_bytes + 7) & ~(size_t)7;
     if (s->qps_n == s->busy_room) {
         size_t room = s->busy_room ? 2 * s->busy_room : 64;
         struct sim_qp **more = realloc(s->busy, room * sizeof(*more));
@@ -31,28 +68,63 @@ struct sim_qp *sim_qp_of(struct sim_ep *e, unsigned node)
         s->busy = more;
         s->busy_room = room;
     }
-    if (!(q = calloc(1, sizeof(*q))))
+    struct sim_qp *q = calloc(1, sizeof(*q) + own + places_bytes(SIM_QP_FEW));
+    if (!q)
         return NULL;
     s->qps_n++;
     q->ep = e;
     q->node = node;
-    q->nic.entry = q->entries;
-    q->nic.flags = q->flags;
-    q->nic.value = q->values;
     q->nic.unit = &s->units[node];
     q->nic.free_reads = s->swap;
+    q->driver = q + 1;
+    places_are(q, (char *)q->driver + own, SIM_QP_FEW);
     return e->qps[node] = q;
 }
 
-static unsigned pieces_of(const struct baton_op *op)
+struct sim_qp *sim_qp_of(struct sim_ep *e, unsigned node)
+{
+    struct sim_qp *q = e->qps[node];
+    return q ? q : qp_make(sim_of(e->epx), e, node);
+}
+
+void sim_qp_free(struct sim_qp *q)
+{
+    if (is_grown(q))
+        free(q->entries);
+    free(q);
+}
+
+static unsigned pieces_of(const struct sim *s, const struct baton_op *op)
 {
     unsigned words = op->bytes / 8;
+    if (s->driver->whole)
+        return 1;
     return words < SIM_PIECES_MAX ? words : SIM_PIECES_MAX;
 }
 
-bool sim_qp_has_room(const struct sim_qp *q, const struct baton_op *op)
+bool sim_qp_has_room(const struct sim *s, const struct sim_qp *q, const struct baton_op *op)
 {
-    return q->nic.n + pieces_of(op) + 1 <= SIM_QP_MAX;
+    return q->nic.n + pieces_of(s, op) + 1 <= SIM_QP_MAX;
+}
+
+/* Memory for words on their way; null: there is none. */
+static uint64_t *words_make(struct sim *s, unsigned n)
+{
+    uint64_t *words = s->spare_words;
+    if (n > SIM_PIECES_MAX || !words)
+        return malloc((n > SIM_PIECES_MAX ? n : SIM_PIECES_MAX) * sizeof(*words));
+    s->spare_words = (uint64_t *)(uintptr_t)*words;
+    return words;
+}
+
+static void words_drop(struct sim *s, struct sim_part *p)
+{
+    if (p->words > SIM_PIECES_MAX) {
+        words_drop(s, p);
+    } else if (p->extra) {
+        *p->extra = (uint64_t)(uintptr_t)s->spare_words;
+        s->spare_words = p->extra;
+    }
 }
 
 /* ---- Posting */
@@ -90,13 +162,18 @@ static unsigned choose_place(struct sim *s, const struct sim_qp *q, const struct
     return count > 1 ? places[s->driver->choose(s, count)] : places[0];
 }
 
+static void entry_move(struct sim_qp *q, unsigned to, unsigned from)
+{
+    q->entries[to] = q->entries[from];
+    q->flags[to] = q->flags[from];
+    q->values[to] = q->values[from];
+    q->parts[to] = q->parts[from];
+}
+
 static void make_room(struct sim_qp *q, unsigned at, unsigned count)
 {
-    unsigned behind = q->nic.n - at;
-    memmove(&q->entries[at + count], &q->entries[at], behind * sizeof(*q->entries));
-    memmove(&q->flags[at + count], &q->flags[at], behind * sizeof(*q->flags));
-    memmove(&q->values[at + count], &q->values[at], behind * sizeof(*q->values));
-    memmove(&q->parts[at + count], &q->parts[at], behind * sizeof(*q->parts));
+    for (unsigned i = q->nic.n; i-- > at;)
+        entry_move(q, i + count, i);
     q->nic.n += count;
 }
 
@@ -160,12 +237,54 @@ static void tell(struct sim *s, struct sim_ep *e, const struct baton_op *op, int
         sim_try_wake(s, t);
 }
 
+/* The order of the entries of an operation's pieces, which land in any order: it is drawn. */
+static void draw_order(struct sim *s, const struct baton_op *op, unsigned *order, unsigned count)
+{
+    order[0] = 0;
+    for (unsigned i = 1; i < count; i++) {
+        /* Gets read in any order as it is; the order of their entries only shows in time. */
+        bool any = op->kind == BATON_OP_PUT || !s->driver->looks;
+        unsigned j = any ? s->driver->choose(s, i + 1) : i;
+        order[i] = order[j];
+        order[j] = i;
+    }
+}
+
+/* Fills in the entries of an operation, from `at` on. False: no memory. */
+static bool set_entries(struct sim *s, struct sim_qp *q, unsigned at, unsigned count,
+                        const struct baton_op *op, char *remote)
+{
+    const unsigned words = op->bytes / 8;
+    unsigned order[SIM_PIECES_MAX];
+    bool memory = true;
+    draw_order(s, op, order, count);
+    for (unsigned i = 0; i < count; i++) {
+        unsigned from = (unsigned)((uint64_t)words * order[i] / count);
+        unsigned upto = (unsigned)((uint64_t)words * (order[i] + 1) / count);
+        set_entry(q, at + i, op, remote, from);
+        struct sim_part *p = &q->parts[at + i];
+        *p = (struct sim_part){.op = *op,
+                               .number = q->numbers,
+                               .pieces = count,
+                               .words = upto - from,
+                               .first = i == 0};
+        if (p->words > 1 && !(p->extra = words_make(s, p->words)))
+            memory = false;
+    }
+    return memory;
+}
+
 void sim_qp_post(struct sim *s, struct sim_qp *q, const struct baton_op *op)
 {
     int rc = 0;
     int known = q->ep->epx->peers[q->node].broken;
+    unsigned count = pieces_of(s, op), before = q->nic.n;
     if (known || q->broken) {
         tell(s, q->ep, op, known ? -ECANCELED : -EHOSTDOWN, false, NULL);
+        return;
+    }
+    if (before + count + 1 > q->room && !grow(q)) {
+        tell(s, q->ep, op, -ENOMEM, false, NULL);
         return;
     }
     char *remote = NULL;
@@ -173,36 +292,17 @@ void sim_qp_post(struct sim *s, struct sim_qp *q, const struct baton_op *op)
         rc = -EHOSTDOWN;
     else
         remote = baton_local_resolve(s->cluster, op, &rc);
-    if (!q->nic.n)
+    if (!before)
         now_busy(s, q);
-    unsigned count = pieces_of(op), words = op->bytes / 8, before = q->nic.n;
-    if (op->flags & BATON_OPF_RFENCE && q->nic.n)
+    if (op->flags & BATON_OPF_RFENCE && before)
         put_fence(q);
     unsigned at = choose_place(s, q, op);
     make_room(q, at, count);
     q->numbers++;
     s->ops++;
-    /* Pieces land in any order: the order of their entries is drawn. */
-    unsigned order[SIM_PIECES_MAX];
-    for (unsigned i = 0; i < count; i++) {
-        /* Gets read in any order as it is; the order of their entries only shows in time. */
-        bool any = i && (op->kind == BATON_OP_PUT || !s->driver->looks);
-        unsigned j = any ? s->driver->choose(s, i + 1) : i;
-        order[i] = order[j];
-        order[j] = i;
-    }
-    for (unsigned i = 0; i < count; i++) {
-        unsigned piece = order[i];
-        unsigned from = (unsigned)((uint64_t)words * piece / count);
-        unsigned upto = (unsigned)((uint64_t)words * (piece + 1) / count);
-        set_entry(q, at + i, op, remote, from);
-        q->parts[at + i] = (struct sim_part){.op = *op,
-                                             .number = q->numbers,
-                                             .pieces = count,
-                                             .words = upto - from,
-                                             .first = i == 0};
-        if (upto - from > 1)
-            q->parts[at + i].extra = malloc((upto - from) * 8);
+    if (!set_entries(s, q, at, count, op, remote) && remote) {
+        remote = NULL;
+        rc = -ENOMEM;
     }
     if (!remote) {
         sim_misuse_access(s, op, rc);
@@ -243,18 +343,30 @@ static void has_read(struct sim_thread *t, const uint64_t *word, uint64_t value)
         t->reads_n++;
 }
 
+/* A word has been moved. */
+static void trail(struct sim *s, const struct sim_qp *q, uint64_t value)
+{
+    s->trail = (s->trail ^ value) * UINT64_C(0x9e3779b97f4a7c15) + q->node;
+}
+
 /* The words of a long transfer behind its first: they move in the same step. */
 static void move_extra(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step)
 {
     const struct baton_nic_entry *n = &q->entries[at];
-    struct sim_part *p = &q->parts[at];
+    const struct sim_part *p = &q->parts[at];
     uint64_t *remote = (uint64_t *)(uintptr_t)n->remote, *local = (uint64_t *)(uintptr_t)n->local;
-    bool put = n->kind == BATON_NIC_PUT;
+    const bool put = n->kind == BATON_NIC_PUT;
+    uint64_t *to = put ? remote : local;
     if (step == BATON_NIC_READ)
-        memcpy(p->extra, put ? local : remote, p->words * 8);
-    else if (step == (put ? BATON_NIC_COMMIT : BATON_NIC_LAND))
-        for (unsigned i = 1; i < p->words; i++)
-            sim_write(s, &(put ? remote : local)[i], p->extra[i]);
+        memcpy(p->extra, put ? local : remote, p->words * sizeof(*p->extra));
+    if (step != (put ? BATON_NIC_COMMIT : BATON_NIC_LAND))
+        return;
+    for (unsigned i = 1; i < p->words; i++) {
+        if (put)
+            sim_misuse_write(s, q->node, &to[i], SIM_WRITER_RENEWAL);
+        trail(s, q, p->extra[i]);
+        sim_write(s, &to[i], p->extra[i]);
+    }
 }
 
 static void drop_front(struct sim *s, struct sim_qp *q)
@@ -264,17 +376,15 @@ static void drop_front(struct sim *s, struct sim_qp *q)
         uint8_t need = fully_done[q->entries[n].kind];
         if ((q->flags[n] & need) != need)
             break;
-        free(q->parts[n].extra);
+        words_drop(s, &q->parts[n]);
         n++;
     }
     if (!n)
         return;
     q->dropped += n;
     unsigned rest = q->nic.n - n;
-    memmove(q->entries, q->entries + n, rest * sizeof(*q->entries));
-    memmove(q->flags, q->flags + n, rest * sizeof(*q->flags));
-    memmove(q->values, q->values + n, rest * sizeof(*q->values));
-    memmove(q->parts, q->parts + n, rest * sizeof(*q->parts));
+    for (unsigned i = 0; i < rest; i++)
+        entry_move(q, i, i + n);
     q->nic.n = rest;
     if (!rest)
         now_idle(s, q);
@@ -283,63 +393,72 @@ static void drop_front(struct sim *s, struct sim_qp *q)
 /* One piece of an operation is done as far as its thread can tell. */
 static void piece_done(struct sim *s, struct sim_qp *q, unsigned at)
 {
-    uint32_t number = q->parts[at].number;
+    struct sim_part *p = &q->parts[at];
+    uint32_t number = p->number;
     unsigned first = at;
+    bool left = false;
+    p->pieces = 0;
     while (first > 0 && q->parts[first - 1].number == number)
         first--;
-    struct sim_part *p = &q->parts[at];
-    uint32_t left = 0;
-    p->pieces = 0;
     for (unsigned i = first; i < q->nic.n && q->parts[i].number == number; i++)
-        left += q->parts[i].pieces != 0;
-    if (!left) {
-        struct baton_op op = p->op;
-        tell(s, q->ep, &op, 0, p->wrote, NULL);
+        left |= q->parts[i].pieces != 0;
+    if (!left)
+        tell(s, q->ep, &p->op, 0, p->wrote, NULL);
+}
+
+/* Before a write of the machine: what it does to words that others use. */
+static void about_to_write(struct sim *s, struct sim_qp *q, unsigned at)
+{
+    const struct baton_nic_entry *n = &q->entries[at];
+    const bool put = n->kind == BATON_NIC_PUT;
+    if (!put)
+        s->unit_words[q->node] = NULL;
+    /* A put of several words makes them anew, whatever they are for. */
+    sim_misuse_write(s, q->node, (uint64_t *)(uintptr_t)n->remote,
+                     !put                        ? SIM_WRITER_NIC_RMW
+                     : q->parts[at].op.bytes > 8 ? SIM_WRITER_RENEWAL
+                                                 : SIM_WRITER_PUT);
+}
+
+/* After the machine has read a word of the remote node. */
+static void has_fetched(struct sim *s, struct sim_qp *q, unsigned at)
+{
+    const struct baton_nic_entry *n = &q->entries[at];
+    uint64_t *remote = (uint64_t *)(uintptr_t)n->remote;
+    if (s->driver->reads)
+        has_read(q->ep->thread, remote, (uint64_t)q->values[at].to_local);
+    if (n->kind != BATON_NIC_GET && !(q->flags[at] & baton_nic_bit(BATON_NIC_COMMIT))) {
+        s->unit_words[q->node] = remote;
+        q->parts[at].wrote = 1;
     }
 }
 
 void sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step)
 {
     const struct baton_nic_memory memory = {memory_load, memory_store, s};
-    const struct baton_nic_entry *n = &q->entries[at];
-    struct sim_part *p = &q->parts[at];
-    uint64_t *remote = (uint64_t *)(uintptr_t)n->remote;
-    bool rmw = n->kind == BATON_NIC_RCAS || n->kind == BATON_NIC_RFAA;
+    const enum baton_nic_kind kind = q->entries[at].kind;
+    const uint64_t landing = (uint64_t)q->values[at].to_local;
 
     s->steps++;
     if (step == BATON_NIC_COMMIT) {
-        if (rmw)
-            s->unit_words[q->node] = NULL;
-        /* A put of several words makes them anew, whatever they are for. */
-        sim_misuse_write(s, q->node, remote,
-                         rmw               ? SIM_WRITER_NIC_RMW
-                         : p->op.bytes > 8 ? SIM_WRITER_RENEWAL
-                                           : SIM_WRITER_PUT);
+        about_to_write(s, q, at);
+        trail(s, q, (uint64_t)q->values[at].to_remote);
+    } else if (step == BATON_NIC_LAND) {
+        trail(s, q, landing);
     }
-    if (step == BATON_NIC_COMMIT || step == BATON_NIC_LAND)
-        s->trail = (s->trail ^ (uint64_t)(step == BATON_NIC_COMMIT ? q->values[at].to_remote
-                                                                   : q->values[at].to_local)) *
-                       UINT64_C(0x9e3779b97f4a7c15) +
-                   q->node;
-    uint64_t landed = (uint64_t)q->values[at].to_local;
     baton_nic_apply(&q->nic, at, step, &memory);
-    if (p->extra)
+    if (q->parts[at].extra)
         move_extra(s, q, at, step);
-    if (step == BATON_NIC_READ && n->kind != BATON_NIC_PUT) {
-        has_read(q->ep->thread, remote, (uint64_t)q->values[at].to_local);
-        if (rmw && !(q->flags[at] & baton_nic_bit(BATON_NIC_COMMIT))) {
-            s->unit_words[q->node] = remote;
-            p->wrote = 1;
-        }
-    }
-    enum baton_nic_step last = n->kind == BATON_NIC_PUT
-                                   ? (s->immediate_ack ? BATON_NIC_START : BATON_NIC_LEAVE)
-                                   : BATON_NIC_LAND;
+    if (step == BATON_NIC_READ && kind != BATON_NIC_PUT)
+        has_fetched(s, q, at);
     if (s->driver->looks && step == BATON_NIC_LAND)
-        sim_told(s, q->ep->thread, landed);
-    if (n->kind != BATON_NIC_FENCE && step == last)
+        sim_told(s, q->ep->thread, landing);
+    if (step == (kind != BATON_NIC_PUT ? BATON_NIC_LAND
+                 : s->immediate_ack    ? BATON_NIC_START
+                                       : BATON_NIC_LEAVE))
         piece_done(s, q, at);
-    drop_front(s, q);
+    if (!at)
+        drop_front(s, q);
 }
 
 static void finish_started(struct sim *s, struct sim_qp *q)
@@ -376,7 +495,7 @@ void sim_qp_fail(struct sim *s, struct sim_qp *q, unsigned at, int rc, const cha
     for (unsigned i = 0; i < q->nic.n; i++) {
         struct sim_part *p = &q->parts[i];
         bool waiting = false;
-        free(p->extra);
+        words_drop(s, p);
         /* Of an operation whose first pieces are done and gone, the rest speaks. */
         if (!p->number || (i && q->parts[i - 1].number == p->number))
             continue;

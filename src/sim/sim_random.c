@@ -326,6 +326,7 @@ const struct sim_driver sim_driver_random = {
     .now = random_now,
     .at_once = random_at_once,
     .relax = random_relax,
+    .reads = true,
     .describe = random_describe,
     .calm = random_calm,
     .choose = random_choose,

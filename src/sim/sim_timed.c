@@ -47,16 +47,10 @@ struct timed_thread {
     } cache[CACHE_LINES];
 };
 
-/* A step that came too early: tried again when something has happened. */
-struct timed_late {
-    uint64_t entry; /* absolute number */
-    enum baton_nic_step step;
-};
-
 struct timed_qp {
     uint64_t free_at, arrival, atomic_at, ack;
-    struct timed_late late[SIM_QP_MAX * 2];
-    unsigned late_n;
+    bool
+        late; /* some entries have steps that came too early: tried again when something has happened */
     bool waits_for_unit;
     struct sim_qp *next_for_unit;
 };
@@ -72,8 +66,7 @@ struct timed {
     struct timed_node *nodes;
     struct line *lines;
     size_t lines_mask, lines_n;
-    bool failed;  /* no memory for an event */
-    bool follows; /* the step is that of a piece behind its first, whose events stand for it too */
+    bool failed;                    /* no memory for an event */
     const struct sim_thread *wakes; /* is resumed by its own event, needs no other one */
 };
 
@@ -97,8 +90,6 @@ static void event(struct sim *s, uint64_t time, uint32_t kind, void *what, uint6
                   uint32_t aux)
 {
     struct timed *d = timed_of(s);
-    if (d->follows && kind == EVENT_STEP)
-        return;
     struct baton_event *e = baton_wheel_put(d->wheel, time);
     if (!e) {
         d->failed = true;
@@ -298,47 +289,39 @@ static uint64_t one_way(struct sim *s, const struct sim_qp *q)
     return way + (draw * (p->jitter + 1) >> 32);
 }
 
-static struct timed_qp *tq_of(struct sim *s, struct sim_qp *q)
+/* The operation leaves its sender and comes to its target; sets tq->arrival. */
+static void travel(struct sim *s, struct sim_qp *q, const struct baton_op *op, uint64_t rung)
 {
-    if (!q->driver && !(q->driver = calloc(1, sizeof(struct timed_qp))))
-        timed_of(s)->failed = true;
-    return q->driver;
+    struct timed *d = timed_of(s);
+    struct timed_qp *tq = q->driver;
+    struct timed_node *from = &d->nodes[q->ep->node], *to = &d->nodes[q->node];
+    uint64_t bytes = op->kind == BATON_OP_GET ? 16 : op->bytes;
+    uint64_t out = later(rung + d->p.nic_tx, later(tq->free_at, from->tx_free));
+    tq->free_at = out + d->p.qp_gap;
+    from->tx_free = out + d->p.nic_gap + bytes * 1000 / d->p.bytes_per_us;
+    uint64_t in = later(later(out + one_way(s, q), tq->arrival), to->rx_free) + d->p.nic_rx;
+    to->rx_free = in - d->p.nic_rx + d->p.rx_gap;
+    tq->arrival = in;
 }
 
 static void timed_posted(struct sim *s, struct sim_qp *q, unsigned at)
 {
     struct timed *d = timed_of(s);
-    struct timed_qp *tq = tq_of(s, q);
-    if (!tq)
-        return;
-    struct timed_node *from = &d->nodes[q->ep->node], *to = &d->nodes[q->node];
+    struct timed_qp *tq = q->driver;
     const struct timed_thread *tt = q->ep->thread ? q->ep->thread->driver : NULL;
     uint64_t rung = tt ? later(s->now, tt->busy_until) : s->now;
     for (; at < q->nic.n; at++) {
-        const struct sim_part *part = &q->parts[at];
         const struct baton_nic_entry *n = &q->entries[at];
         uint64_t entry = q->dropped + at;
-        d->follows = n->kind != BATON_NIC_FENCE && !part->first;
         if (n->kind == BATON_NIC_FENCE) {
             event(s, tq->arrival, EVENT_STEP, q, entry, BATON_NIC_LEAVE);
             continue;
         }
-        if (part->first) {
-            uint64_t bytes = part->op.kind == BATON_OP_GET ? 16 : part->op.bytes;
-            uint64_t out = later(rung + d->p.nic_tx, later(tq->free_at, from->tx_free));
-            tq->free_at = out + d->p.qp_gap;
-            from->tx_free = out + d->p.nic_gap + bytes * 1000 / d->p.bytes_per_us;
-            uint64_t in = later(later(out + one_way(s, q), tq->arrival), to->rx_free) + d->p.nic_rx;
-            to->rx_free = in - d->p.nic_rx + d->p.rx_gap;
-            tq->arrival = in;
-        }
+        travel(s, q, &q->parts[at].op, rung);
         if (n->kind == BATON_NIC_PUT) {
             /* A source in memory is read when the operation leaves; an inline one has been. */
-            if (!n->constant)
-                event(s, later(rung, tq->free_at - d->p.qp_gap), EVENT_STEP, q, entry,
-                      BATON_NIC_READ);
-            else
-                event(s, tq->arrival, EVENT_STEP, q, entry, BATON_NIC_READ);
+            uint64_t read = n->constant ? tq->arrival : later(rung, tq->free_at - d->p.qp_gap);
+            event(s, read, EVENT_STEP, q, entry, BATON_NIC_READ);
             continue;
         }
         uint64_t read = tq->arrival + d->p.pcie_read;
@@ -348,7 +331,6 @@ static void timed_posted(struct sim *s, struct sim_qp *q, unsigned at)
         }
         event(s, read, EVENT_STEP, q, entry, BATON_NIC_READ);
     }
-    d->follows = false;
 }
 
 static void step_now(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton_nic_step step);
@@ -438,52 +420,40 @@ static bool try_step(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton
 /* A step whose time has come. One that is not ready is late and will be tried again. */
 static void step_now(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton_nic_step step)
 {
+    if (try_step(s, q, entry, step))
+        return;
     struct timed_qp *tq = q->driver;
-    if (entry < q->dropped || q->flags[entry - q->dropped] & baton_nic_bit(step))
-        return; /* a piece that was late has gone its own way */
-    if (!try_step(s, q, entry, step) && tq->late_n < SIM_QP_MAX * 2)
-        tq->late[tq->late_n++] = (struct timed_late){entry, step};
+    q->parts[entry - q->dropped].late |= (uint8_t)baton_nic_bit(step);
+    tq->late = true;
 }
 
-static void retry_late(struct sim *s, struct sim_qp *q)
+/* Tries one of the late steps of the queue pair, the oldest entries' first. False: none can be taken. */
+static bool retry_one(struct sim *s, struct sim_qp *q)
 {
     struct timed_qp *tq = q->driver;
-    bool again = true;
-    while (again) {
-        again = false;
-        for (unsigned i = 0; i < tq->late_n; i++) {
-            struct timed_late l = tq->late[i];
-            if (l.entry < q->dropped || l.entry - q->dropped >= q->nic.n) {
-                tq->late[i--] = tq->late[--tq->late_n];
-                continue;
-            }
-            if (!try_step(s, q, l.entry, l.step))
-                continue;
-            memmove(&tq->late[i], &tq->late[i + 1], (tq->late_n - i - 1) * sizeof(l));
-            tq->late_n--;
-            again = true;
-            break;
+    tq->late = false;
+    for (unsigned at = 0; at < q->nic.n; at++)
+        for (unsigned late = q->parts[at].late; late; late &= late - 1) {
+            enum baton_nic_step step = (enum baton_nic_step)__builtin_ctz(late);
+            tq->late = true;
+            q->parts[at].late &= (uint8_t)~baton_nic_bit(step);
+            if (try_step(s, q, q->dropped + at, step))
+                return true;
+            q->parts[at].late |= (uint8_t)baton_nic_bit(step);
         }
-    }
+    return false;
 }
 
 static void step_event(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton_nic_step step)
 {
-    struct timed_qp *tq = q->driver;
+    const struct timed_qp *tq = q->driver;
     if (entry != UINT64_MAX) {
         if (entry < q->dropped || entry - q->dropped >= q->nic.n)
             return; /* ended by an error */
-        uint32_t number = q->parts[entry - q->dropped].number;
         step_now(s, q, entry, step);
-        /* Pieces that were posted together go together. */
-        timed_of(s)->follows = true;
-        while (++entry - q->dropped < q->nic.n && entry >= q->dropped && number &&
-               q->parts[entry - q->dropped].number == number)
-            step_now(s, q, entry, step);
-        timed_of(s)->follows = false;
     }
-    if (tq->late_n)
-        retry_late(s, q);
+    while (tq->late && retry_one(s, q))
+        ;
     if (entry == UINT64_MAX)
         offer_unit(s, q->node); /* a failed rcas did not take it */
 }
@@ -615,7 +585,9 @@ const struct sim_driver sim_driver_timed = {
     .ready = timed_ready,
     .buffered = timed_buffered,
     .posted = timed_posted,
+    .qp_bytes = sizeof(struct timed_qp),
     .straight = true,
+    .whole = true,
     .relax = timed_relax,
     .unit_freed = offer_unit,
     .describe = timed_describe,
