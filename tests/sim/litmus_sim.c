@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <baton/sim.h>
 
 #include "bench/litmus_plan.h"
 #include "bench/litmus_thread.h"
-#include "sim/explore.h"
+#include "second.h"
 
 /* What observers keep: how each thread has ended, and its registers. */
 struct seen {
@@ -50,26 +51,26 @@ static int body(struct baton_ep *ep, unsigned thread, void *arg)
     return rc < 0 ? rc : 0;
 }
 
-static const char * final(void *arg)
+static void end(void *arg)
 {
     struct run *r = arg;
     const struct litmus_plan *plan = r->plan;
     const int64_t *reg[SIM_THREADS_MAX];
     for (unsigned t = 0; t < plan->threads_n; t++) {
         if (r->seen[t].how != DONE)
-            return NULL;
+            return;
         reg[t] = r->seen[t].reg;
     }
     for (unsigned i = 0; i < plan->locs_n; i++)
         r->loc[i] = (int64_t)*r->word[i].here;
     litmus_plan_row(plan, reg, r->loc, r->row);
     r->add(r->arg, r->row);
-    return NULL;
 }
 
 /* A segment on each node, with a word for each location, also those of other nodes. */
-static int place(struct baton_cluster *cluster, struct run *r)
+static int place(struct baton_cluster *cluster, void *arg)
 {
+    struct run *r = arg;
     const struct litmus_plan *plan = r->plan;
     for (unsigned n = 0; n < plan->nodes; n++) {
         struct baton_node *node = baton_cluster_node(cluster, n);
@@ -92,31 +93,45 @@ static int place(struct baton_cluster *cluster, struct run *r)
     return 0;
 }
 
-static int explore(struct run *r, const struct litmus_sim_opts *opts, struct sim_explore *x)
+static bool plan_polls(const struct litmus_plan *plan)
+{
+    for (unsigned t = 0; t < plan->threads_n; t++)
+        for (unsigned i = 0; i < plan->thread[t].ops_n; i++)
+            if (plan->thread[t].op[i].act == LITMUS_GET_UNTIL)
+                return true;
+    return false;
+}
+
+static int explore(struct run *r, const struct litmus_sim_opts *opts, struct second_result *out)
 {
     const struct litmus_plan *plan = r->plan;
     struct member member[SIM_THREADS_MAX];
-    struct baton_team team[SIM_THREADS_MAX];
-    struct baton_cluster *cluster;
-    struct baton_cluster_opts how = BATON_CLUSTER_OPTS;
-    how.fabric = "sim";
-    how.options = "driver=exhaustive,misuse=ignore";
-    how.nodes = plan->nodes;
-    how.arena_bytes = 64 << 10;
-    how.flags = opts->swap ? BATON_CLUSTER_SWAP : 0;
-    int rc = baton_cluster_open(&how, &cluster);
-    if (rc)
-        return rc;
+    struct sim_explore x = SIM_EXPLORE_STANDARD;
+    struct second_program p = {
+        .nodes = plan->nodes,
+        .threads_n = plan->threads_n,
+        .setup = place,
+        .ghost = r->seen,
+        .ghost_bytes = plan->threads_n * sizeof(*r->seen),
+        .polls = plan_polls(plan),
+        .end = end,
+        .arg = r,
+        .flags = opts->swap ? BATON_CLUSTER_SWAP : 0,
+    };
     for (unsigned t = 0; t < plan->threads_n; t++) {
         member[t] = (struct member){r, t};
-        team[t] = (struct baton_team){plan->thread[t].node, 1, body, &member[t]};
+        p.team[t] = (struct baton_team){plan->thread[t].node, 1, body, &member[t]};
     }
-    rc = place(cluster, r);
-    if (!rc)
-        rc = sim_explore_attach(cluster, x);
-    if (!rc)
-        rc = baton_run(cluster, team, plan->threads_n);
-    (void)baton_cluster_close(cluster);
+    if (opts->by == LITMUS_SIM_NAIVE)
+        return second_naive(&p, opts->most, out);
+    if (opts->by == LITMUS_SIM_SLEEP)
+        return second_sleep(&p, opts->most, out);
+    x.naive = opts->naive;
+    x.digests = opts->digests;
+    x.self_check = opts->self_check;
+    x.seconds_max = opts->seconds_max;
+    int rc = second_real(&p, &x, out);
+    free(x.found);
     return rc;
 }
 
@@ -125,7 +140,8 @@ int litmus_sim_run(const struct litmus_plan *plan, const struct litmus_sim_opts 
                    struct litmus_sim_result *result)
 {
     struct run r = {.plan = plan, .add = add, .arg = arg};
-    struct sim_explore x = SIM_EXPLORE_STANDARD;
+    struct second_result out = {0};
+    double begin = (double)clock() / CLOCKS_PER_SEC;
     int rc = -ENOMEM;
     *result = (struct litmus_sim_result){0};
     if (plan->threads_n > SIM_THREADS_MAX)
@@ -134,25 +150,16 @@ int litmus_sim_run(const struct litmus_plan *plan, const struct litmus_sim_opts 
     r.loc = calloc(plan->locs_n + 1, sizeof(*r.loc));
     r.row = calloc(plan->width + 1, sizeof(*r.row));
     r.seen = calloc(plan->threads_n + 1, sizeof(*r.seen));
-    x.naive = opts->naive;
-    x.digests = opts->digests;
-    x.self_check = opts->self_check;
-    x.seconds_max = opts->seconds_max;
-    x.ghost = r.seen;
-    x.ghost_bytes = plan->threads_n * sizeof(*r.seen);
-    x.final = final;
-    x.arg = &r;
     if (r.word && r.loc && r.row && r.seen)
-        rc = explore(&r, opts, &x);
-    if (!rc && x.verdict == SIM_UNKNOWN)
+        rc = explore(&r, opts, &out);
+    snprintf(result->text, sizeof(result->text), "%s", rc ? baton_error_detail() : out.text);
+    if (!rc && !out.complete)
         rc = -ETIME;
-    snprintf(result->text, sizeof(result->text), "%s", x.text[0] ? x.text : baton_error_detail());
-    result->states = x.states;
-    result->runs = x.runs;
-    result->passes = x.passes;
-    result->terminals = x.terminals;
-    result->seconds = x.seconds;
-    free(x.found);
+    if (!rc && (out.failed || out.stuck))
+        rc = -EPROTO;
+    result->states = out.states;
+    result->runs = out.runs;
+    result->seconds = (double)clock() / CLOCKS_PER_SEC - begin;
     free(r.word);
     free(r.loc);
     free(r.row);

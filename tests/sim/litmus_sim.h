@@ -12,8 +12,12 @@
 
 struct litmus_plan;
 
-/* How to look for them. */
+/* Who looks for them; see second.h for the last two. */
+enum litmus_sim_explorer { LITMUS_SIM_REAL, LITMUS_SIM_NAIVE, LITMUS_SIM_SLEEP };
+
 struct litmus_sim_opts {
+    enum litmus_sim_explorer by;
+    uint64_t most;   /* states or runs, of the second explorers */
     bool naive;      /* nothing is taken at once */
     bool digests;    /* threads forget nothing */
     bool self_check; /* equal digests must mean equal stacks */
@@ -22,13 +26,13 @@ struct litmus_sim_opts {
 };
 
 struct litmus_sim_result {
-    uint64_t states, runs, passes, terminals;
+    uint64_t states, runs;
     double seconds;
     char text[240];
 };
 
 /*
- * Calls `add` with every outcome, some of them several times. 0; -ETIME: the time did not suffice; else what has
+ * Calls `add` with every outcome, some of them several times. 0; -ETIME: a bound was hit; else what has
  * gone wrong, in words in the result. What the cluster and its threads had is freed in every case.
  */
 int litmus_sim_run(const struct litmus_plan *plan, const struct litmus_sim_opts *opts,

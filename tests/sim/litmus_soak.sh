@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Compares the simulated world with the machine until the time is over: first all programs of two threads with
-# two operations each, then random ones under seeds that are new each time and in the output.
+# two operations each, then random ones under seeds that are new each time and in the output; the small ones
+# among them by the second explorers, too.
 #
 #   usage: litmus_soak.sh LITMUS_SIM_TEST, with BATON_SOAK_SECONDS in the environment
 set -u
@@ -11,6 +12,7 @@ end=$((SECONDS + BATON_SOAK_SECONDS))
 "$test" all 0 1000000 || exit 1
 seed=$(date +%s)
 while [ "$SECONDS" -lt "$end" ]; do
+    "$test" second "$seed" 1000 || exit 1
     "$test" random "$seed" 500 || exit 1
     seed=$((seed + 1))
 done
