@@ -110,7 +110,7 @@ static int local_queue(const struct baton_lock *lock, struct baton_ep *ep,
         if (sight <= served) {
             const uint64_t *post = &line[post_index(slots, served)];
             uint64_t seen = baton_load(ep, post);
-            if (!merge_slot_is(seen, served))
+            if (!merge_slot_is(seen, served)) /* it never is if its owner was let in at once */
                 change[changes++] = baton_until_is(post, MERGE_TAG_MASK, merge_tag(served));
             else if (merge_local_first(l, sight, served, merge_slot_value(seen, l)))
                 break;
@@ -198,21 +198,18 @@ struct remote_wait {
  *     still to come, and finds my slot: it has looked twice while it waited, or looks after its turn.
  *
  * A who that is read with a post of the same ticket may be an older one; who is read again after that post
- * was seen belongs to it, if its owner waits. An owner that was let in at once writes no who, but its turn
- * had come before its post was visible, which is what the last look rules out.
+ * was seen belongs to it.
  */
 
-/* Nobody needs these words before I wait or release, which rings. post is before the section's first
- * operation on this queue pair, so the host can tell tickets that have done nothing. */
+/* Who is let in without having waited publishes nothing: until its release, who looks for its slot has to wait
+ * for the turn anyway. */
 static void remote_publish(const struct baton_lock *lock, struct baton_ep *ep,
-                           const struct baton_waiter *waiter, struct remote_wait *me, bool waits)
+                           const struct baton_waiter *waiter, struct remote_wait *me)
 {
     baton_gptr post = word_of(lock, post_index(lock->params[SLOTS], me->r));
-    if (waits) {
-        baton_put64(ep, post + 8, waiter->self | (me->owes ? WHO_HINTS : 0), 0);
-        /* Else who belongs to a ticket of long ago where post shows this one. */
-        baton_order(ep, lock->host);
-    }
+    baton_put64(ep, post + 8, waiter->self | (me->owes ? WHO_HINTS : 0), 0);
+    /* Else who belongs to a ticket of long ago where post shows this one. */
+    baton_order(ep, lock->host);
     baton_put64(ep, post, merge_slot(me->r, me->sight), 0);
     me->published = true;
 }
@@ -237,7 +234,7 @@ static void remote_entered(const struct baton_lock *lock, struct baton_waiter *w
     if (lock->params[BYPASS] && waiter->result[SEEN_CL] > l)
         after |= MERGE_FLAG | (uint64_t)1 << MERGE_RUN_SHIFT;
     waiter->own[TICKET] = me->r;
-    waiter->own[OWES] = me->owes;
+    waiter->own[OWES] = me->owes && me->published; /* else nobody has been told */
     waiter->own[WHOM] = me->behind == SURE ? me->whom : BATON_NULL;
     entered(waiter, l, me->r, after);
 }
@@ -303,8 +300,6 @@ static int remote_queue(const struct baton_lock *lock, struct baton_ep *ep,
         uint64_t l = merge_turn_local(turn, me->sight), served = merge_turn_remote(turn, r);
         if (served == r && !(turn & MERGE_FLAG)) {
             if (l >= me->sight) { /* taken after I looked, or not taken: behind me */
-                if (!me->published)
-                    remote_publish(lock, ep, waiter, me, true);
                 remote_entered(lock, waiter, me, l);
                 return 0;
             }
@@ -313,7 +308,7 @@ static int remote_queue(const struct baton_lock *lock, struct baton_ep *ep,
         }
         remote_owe(lock, ep, waiter, me);
         if (!me->published && r - served < slots) {
-            remote_publish(lock, ep, waiter, me, true);
+            remote_publish(lock, ep, waiter, me);
             /* What I see from now on is later than my slot is visible. */
             baton_order(ep, lock->host);
         }
@@ -368,7 +363,6 @@ static int remote_enter(const struct baton_lock *lock, struct baton_ep *ep,
 
     baton_doorway(ep, waiter);
     if (merge_turn_remote(turn, r) == r && l >= me.sight && !(turn & MERGE_FLAG)) {
-        remote_publish(lock, ep, waiter, &me, false);
         remote_entered(lock, waiter, &me, l);
         return 0;
     }

@@ -36,16 +36,18 @@
  * each class is, and a remote one is passed by at most b of the locals that came later for each remote one
  * served before it, itself included.
  *
- * Costs (waited round trips, acquire + release; remote operations): remote, uncontended 1 + 0; 4.
- * Contended + 1 per poll; release + 1 if a waiter two behind came so late that it was not seen before; put
- * of who, at most one more put into it, and the hint, none of them waited for. Local: no remote operation;
- * one fetch-add.
+ * Costs (waited round trips, acquire + release; remote operations): remote, uncontended 1 + 0; 3 (rfaa, get;
+ * put). Contended + 1 per poll; release + 1 if a waiter two behind came so late that it was not seen before;
+ * puts of who and post, at most one more into who, and the hint, none of them waited for. Local: no remote
+ * operation; one fetch-add.
  * Fair (bypass 0): first come, first served; who starts after another's doorway has ended is served after it. A
  * local doorway ends with the fetch-add, a remote one when its one round trip is back.
  * The token counts the holders. Fewer than 2^19 threads may use one lock at a time: that is how far apart
  * what a slot holds and who reads it can be.
- * A slot is written only when its ticket is less than N from being served; meanwhile nothing is lost,
- * since what will be written is fixed. So merge.slots may be 1, at the price of a later decision.
+ * A slot is written only by who has to wait, and only when its ticket is less than N from being served;
+ * meanwhile nothing is lost, since what will be written is fixed. So merge.slots may be 1, at the price of
+ * a later decision. Who is let in at once need not tell what it saw: nobody enters before its release, which
+ * changes the turn. (A slot that nobody has written for 2^44 tickets of its class would show a ticket again.)
  * Release covers all that the holder did towards the host: the turn is put behind that, and a local
  * holder settles first. It waits for nobody.
  * A holder or waiter that dies stops the lock; the table is marked, see baton/lock.h.

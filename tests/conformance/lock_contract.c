@@ -376,7 +376,7 @@ struct cost {
 static const struct cost costs[] = {
     {"ts", 1, 0, 1, 1, false},   {"ticket", 1, 0, 2, 1, false}, {"mcs", 1, 1, 1, 1, false},
     {"alock", 2, 1, 4, 1, true}, {"farlock", 3, 1, 8, 2, true}, {"farlock-g", 3, 1, 8, 2, true},
-    {"merge", 1, 0, 3, 1, true},
+    {"merge", 1, 0, 2, 1, true},
 };
 
 static uint64_t ops_of(const struct baton_stats *s)
