@@ -103,9 +103,10 @@ int baton_native_await(struct baton_layer *l, struct baton_epx *ep, const struct
 
 int baton_native_relax(struct baton_layer *l, struct baton_epx *ep, struct baton_wait *wait)
 {
-    /* A turn has cost remote operations: pause longer each time, by a random amount so that many pollers
-     * do not march in step. */
-    /* With others before us there is no hurry, and one of them may need this CPU. */
+    /*
+     * A turn has cost remote operations: pause longer each time, by a random amount so that many pollers do
+     * not march in step. With others before us there is no hurry, and one of them may need this CPU.
+     */
     if (wait->ahead > 1 && wait->turns < SPINS)
         wait->turns = SPINS;
     if (wait->turns < 8) {
