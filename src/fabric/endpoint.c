@@ -163,6 +163,8 @@ static int post(struct baton_epx *ep, struct baton_op *op)
     peer->seq += 2;
     if (peer->flags)
         peer->fence = op->seq;
+    if (peer->flags & BATON_OPF_RFENCE && known->fetches)
+        peer->gen++;
     peer->flags = 0;
     if (op->kind == BATON_OP_PUT || op->kind == BATON_OP_RFAA)
         known->written = op->seq + 1;
@@ -172,6 +174,7 @@ static int post(struct baton_epx *ep, struct baton_op *op)
         id->node = op->node;
         id->mixed = 0;
         id->proof = 0;
+        id->gen = 0;
     } else if (id->node != op->node) {
         id->mixed = 1;
     }
@@ -179,12 +182,15 @@ static int post(struct baton_epx *ep, struct baton_op *op)
     if (op->kind != BATON_OP_PUT && op->id) {
         known->fetches++;
         id->fetches++;
+        id->gen = peer->gen;
         /* Waiting for this one proves what stands before it, where the fabric keeps that order. */
         uint64_t proof = ep->chain_order ? op->seq : peer->fence;
         if (proof > id->proof)
             id->proof = proof;
     } else if (op->kind != BATON_OP_PUT) {
-        known->fetches++; /* without an id nothing but a gfence or wait_all can tell */
+        known->fetches++;
+        peer->loose++;
+        peer->loose_gen = peer->gen;
     }
 
     ep->stats.ops[op->kind]++;
@@ -380,6 +386,24 @@ static void count_round(struct baton_epx *ep, uint64_t stamp)
     }
 }
 
+/* The fetches of earlier generations stand before an rfence that stands before one that was waited for. */
+static void forget_before(struct baton_epx *ep, unsigned node, uint64_t gen)
+{
+    struct baton_epx_peer *peer = &ep->peers[node];
+    struct baton_ep_peer *known = &ep->pub.peers[node];
+    for (unsigned i = 1; i < BATON_IDS; i++) {
+        struct baton_epx_id *id = &ep->ids[i];
+        if (id->fetches && !id->mixed && id->node == node && id->gen < gen) {
+            known->fetches -= id->fetches;
+            id->fetches = 0;
+        }
+    }
+    if (peer->loose && peer->loose_gen < gen) {
+        known->fetches -= peer->loose;
+        peer->loose = 0;
+    }
+}
+
 /* What a finished wait for this id tells about its node. */
 static void retire_id(struct baton_epx *ep, struct baton_epx_id *id, int rc)
 {
@@ -388,6 +412,8 @@ static void retire_id(struct baton_epx *ep, struct baton_epx_id *id, int rc)
         known->fetches -= id->fetches;
         if (!rc && id->proof > known->settled)
             known->settled = id->proof;
+        if (!rc && id->fetches && known->fetches)
+            forget_before(ep, id->node, id->gen);
     } /* else it proves nothing, and a gfence or wait_all puts the nodes' counts right */
     id->fetches = 0;
     id->mixed = 0;
@@ -413,6 +439,7 @@ int baton_wait(struct baton_ep *pub, baton_wid wid)
 static void forget_fetches(struct baton_epx *ep, unsigned node)
 {
     ep->pub.peers[node].fetches = 0;
+    ep->peers[node].loose = 0;
     for (unsigned i = 1; i < BATON_IDS; i++)
         if (ep->ids[i].fetches && !ep->ids[i].mixed && ep->ids[i].node == node)
             ep->ids[i].fetches = 0;
@@ -434,6 +461,7 @@ int baton_wait_all(struct baton_ep *pub)
     }
     for (unsigned n = 0; n < ep->nodes; n++) {
         ep->pub.peers[n].fetches = 0;
+        ep->peers[n].loose = 0;
         rc = first_error(rc, take_error(&ep->peers[n].rc));
     }
     note(ep, "wait all", 0, rc);

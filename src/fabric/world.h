@@ -119,6 +119,7 @@ struct baton_epx_id {
     uint64_t proof; /* the operations below this number, towards `node`, are complete once waited */
     uint32_t pending; /* rung, not done */
     uint32_t open;    /* posted, not rung */
+    uint64_t gen;     /* of its last fetch */
     uint32_t fetches; /* done or not, but not waited for */
     uint16_t node;
     uint16_t mixed; /* several nodes: proves nothing */
@@ -126,8 +127,11 @@ struct baton_epx_id {
 };
 
 struct baton_epx_peer {
-    uint64_t seq;   /* the next operation's number */
-    uint64_t fence; /* what is below stands before the last order, rfence */
+    uint64_t seq;       /* the next operation's number */
+    uint64_t fence;     /* what is below stands before the last order, rfence */
+    uint64_t gen;       /* generation of fetches: an rfence begins one if some may not have read */
+    uint64_t loose_gen; /* of the last fetch without an id */
+    uint32_t loose;     /* fetches without an id that may not have read */
     uint32_t pending;
     uint8_t flags; /* BATON_OPF_ORDER, _RFENCE for the next operation */
     int broken;    /* 0, or the error that broke the queue pair */

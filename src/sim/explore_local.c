@@ -141,6 +141,8 @@ uint64_t ep_knows(struct explore *x, const struct baton_epx *ep, unsigned p)
         uint64_t h = (uint64_t)known->fetches << 16 | (uint64_t)peer->flags << 8 |
                      (owes && peer->fence >= known->written) << 3 | owes << 2 |
                      (peer->broken != 0) << 1 | (peer->rc != 0);
+        if (peer->loose)
+            h = hash2(h, (peer->gen - peer->loose_gen) << 32 | peer->loose);
         if (h)
             sum += hash2(h, x->node_to[p * x->nodes + n]);
     }
@@ -154,6 +156,8 @@ uint64_t ep_knows(struct explore *x, const struct baton_epx *ep, unsigned p)
         uint64_t h = hash2((uint64_t)id->pending << 32 | id->open,
                            (uint64_t)id->fetches << 32 | (uint64_t)id->mixed << 2 |
                                (id->proof >= known->written) << 1 | (id->rc != 0));
+        if (id->fetches)
+            h += peer->gen - id->gen;
         sum +=
             hash2(hash2(h, proof), (uint64_t)x->ids[i] << 32 | x->node_to[p * x->nodes + id->node]);
     }

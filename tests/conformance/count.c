@@ -103,6 +103,22 @@ static const struct sequence sequences[] = {
     {"p0 o g1 w1 p0 o g1 w1 S", 2, 2, 2},
     {"g1 g2 w2 S", 2, 2, 2}, /* the first get was not waited for */
     {"g1 g2 w2 w1 S", 1, 1, 1},
+    /* Gets before an rfence before a fetch that was waited for have read; those after it perhaps not. */
+    {"g1 r g2 w2 S", 1, 1, 1},
+    {"g1 r c2 w2 S", 1, 1, 1},
+    {"g0 r g2 w2 S", 1, 1, 1},
+    {"g1 g0 g3 r g2 g4 w4 w2 S", 1, 1, 1},
+    {"g1 r f g2 w2 S w1", 1, 1, 2},
+    {"g1 o g2 w2 S", 2, 2, 2},
+    {"g1 r g0 g2 w2 S", 2, 2, 2},
+    {"g1 r g3 g2 w2 S", 2, 2, 2},
+    {"g1 r g1 g2 w2 S", 2, 2, 2},
+    {"g1 r g3 r g2 w3 S", 2, 2, 2},
+    {"g1 r g3 r g2 w3 w2 S", 1, 1, 1},
+    {"g1 r g2 w2 g1 S", 2, 2, 2},
+    {"g1 r p0 g2 w2 S", 2, 1, 1},
+    {"g1 r p2 w2 S", 2, 2, 2},  /* a put proves nothing */
+    {"g12 r g2 w2 S", 1, 1, 2}, /* another node's affair */
     {"p0 o g12 w1 S", 2, 2, 3}, /* towards another node: proves nothing here */
     {"p0 o g11 g12 w1 G S", 2, 2, 3},
     {"p0 W S", 2, 2, 2}, /* done is not visible */
@@ -187,6 +203,50 @@ static int case_round_trips(struct conf *c)
     return 0;
 }
 
+/* What settle calls complete without a round trip has come: also gets that nobody has waited for. */
+static int settled_body(struct baton_ep *ep, unsigned thread, void *arg)
+{
+    struct rig *r = arg;
+    struct baton_stats before, after;
+    uint64_t *at = baton_ep_alloc(ep, 64, 64);
+    CHECK(at);
+    for (uint64_t i = 1; i <= 20; i++) {
+        baton_put64(ep, rig_at(r, 1, 3), i, 0);
+        OK(baton_settle(ep, 1));
+        baton_ep_stats(ep, &before);
+        baton_get(ep, &at[0], rig_at(r, 1, 3), 8, i % 2);
+        if (i % 3)
+            OK(baton_flush(ep));
+        OK(baton_rfence(ep, 1));
+        if (i % 5)
+            baton_get(ep, &at[1], rig_at(r, 1, 3), 8, 2);
+        else
+            baton_rcas(ep, &at[1], rig_at(r, 1, 4), 99, 98, 2);
+        OK(baton_wait(ep, 2));
+        OK(baton_settle(ep, 1));
+        baton_ep_stats(ep, &after);
+        EQUAL(at[0], i);
+        EQUAL(after.waited_round_trips, before.waited_round_trips + 1);
+    }
+    OK(baton_wait_all(ep));
+    baton_ep_free(ep, at);
+    return 0;
+}
+
+static int case_settled(struct conf *c)
+{
+    struct conf one = *c;
+    struct rig r;
+    for (uint64_t n = 0; n < (conf_is(c, CONF_SIMULATED) ? conf_rounds(c, 100) : 1); n++) {
+        one.seed = c->seed * 1000 + n;
+        OK(rig_open(&one, &r));
+        struct baton_team team = {0, 1, settled_body, &r};
+        OK(baton_run(r.cluster, &team, 1));
+        OK(rig_close(&r));
+    }
+    return 0;
+}
+
 /* Bytes and kinds; what a gfence adds; awaits and relaxes that count as no round trip. */
 static int case_counters(struct conf *c)
 {
@@ -243,6 +303,7 @@ static int case_counters(struct conf *c)
 const struct conf_case conf_count_cases[] = {
     {"round-trips", "waited round trips, doorbells, what settle knows", CONF_ONE_PROCESS,
      case_round_trips, 0},
+    {"settled", "what is settled without a round trip has come", CONF_ONE_PROCESS, case_settled, 0},
     {"counters", "operations, bytes, doorbells, awaits", CONF_ONE_PROCESS, case_counters, 0},
     {0},
 };
