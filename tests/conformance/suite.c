@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CASE_SECONDS 100
+#define CASE_SECONDS 300
 
 static const struct conf_world worlds[] = {
     {"step", "step", CONF_STEP, 0, NULL},

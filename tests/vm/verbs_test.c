@@ -128,7 +128,7 @@ static void case_cable(void)
     struct rig r;
     struct baton_ep_fault fault;
     late_watch();
-    rig_open(&r, "device=rxe0+rxe1,timeout_ms=250");
+    rig_open(&r, "device=rxe0+rxe1,timeout_ms=1500");
     for (unsigned n = 0; n < NODES; n++)
         RC(baton_put64(r.ep, r.at[n], 5, 1), 0);
     RC(baton_wait(r.ep, 1), 0);
@@ -139,7 +139,7 @@ static void case_cable(void)
     RC(baton_wait(r.ep, 1), -EHOSTDOWN);
     RC(baton_wait(r.ep, 2), -ECANCELED);
     uint64_t took = (late_clock_ns() - begin) / 1000000;
-    CHECK(took < 2000 + late_ns() / 1000000, "an error after %" PRIu64 " ms; 250 were allowed",
+    CHECK(took < 6000 + late_ns() / 1000000, "an error after %" PRIu64 " ms; 1500 were allowed",
           took);
     baton_ep_error(r.ep, &fault);
     CHECK(strstr(fault.text, "status 12") && fault.rc == -EHOSTDOWN, "%s", fault.text);
@@ -163,7 +163,7 @@ static void case_cable(void)
 static void case_loopback_lives(void)
 {
     struct rig r;
-    rig_open(&r, "device=rxe0,timeout_ms=300");
+    rig_open(&r, "device=rxe0,timeout_ms=2000");
     RC(baton_put64(r.ep, r.at[1], 1, 1), 0);
     RC(baton_wait(r.ep, 1), 0);
     shell("ip link set v1 down");
@@ -406,7 +406,7 @@ static void case_weak(void)
 {
     struct rig r;
     unsigned errors = 0;
-    rig_open(&r, "device=rxe0+rxe1,timeout_ms=400");
+    rig_open(&r, "device=rxe0+rxe1,timeout_ms=800");
     RC(baton_put64(r.ep, r.at[1], 0, 1), 0);
     RC(baton_wait(r.ep, 1), 0);
     shell("tc qdisc add dev v1 root netem loss 5%");
