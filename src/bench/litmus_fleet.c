@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "fabric/net_place.h"
+#include "fabric/shm.h"
 
 #define SETUP_NS UINT64_C(60000000000)
 #define LEAVE_NS UINT64_C(10000000000)
@@ -446,6 +447,9 @@ void litmus_fleet_destroy(struct litmus_fleet *f)
         end_all(f);
         munmap(f->shared, f->shared->bytes);
     }
+    /* Killed nodes leave their memory; others have left nothing. */
+    if (!strcmp(f->opts.fabric, "shm"))
+        (void)baton_shm_clean(f->name, NULL, NULL);
     if (f->met)
         baton_net_place_remove(&f->place);
     for (unsigned i = 0; i < f->jobs_n; i++)

@@ -187,6 +187,7 @@ disturb() {
     grep -qE "$text" "$tmp/out" || { cat "$tmp/out" && wrong "no \"$text\""; }
     # shellcheck disable=SC2086  # a list of numbers
     kill -0 $nodes 2>/dev/null && wrong "a node's process is left"
+    compgen -G "/dev/shm/baton.*.litmus-$pid.*" && wrong "its memory is left"
 }
 
 kill_node() {
