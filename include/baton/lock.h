@@ -28,8 +28,9 @@
  * DEATH. When a node that has the table open dies, or an acquire fails after it has taken its place
  * in the queue, calls in progress return -EOWNERDEAD and later ones -ENOTRECOVERABLE until one
  * survivor calls baton_table_reinit. Nothing is repaired before that: data that the dead holder was
- * changing may be half done. When the host dies the table is gone (-EHOSTDOWN). An orderly
- * baton_table_close is not a death.
+ * changing may be half done. Every survivor should call it: a handle that did nothing while the table
+ * failed and was repaired finds out late, see there. When the host dies the table is gone
+ * (-EHOSTDOWN). An orderly baton_table_close is not a death.
  *
  * ERRORS of all calls that reach the fabric: those of baton_wait. An acquire that returns an error
  * does not hold the lock. A release that returns one holds it no longer, and what it covers is in
@@ -173,8 +174,9 @@ int baton_table_close(struct baton_ep *ep, struct baton_table *table);
  * caller must know that no survivor still believes to hold a lock of it: calls in progress have
  * returned -EOWNERDEAD, holders have been told by other means. Every survivor should call it, each
  * through its handle: where no node has died a handle that had nothing to do at the time learns of the
- * repair only by its own call, else by one more -EOWNERDEAD, which breaks the table again. Tickets go
- * on above all earlier ones, so fencing tokens rise for the life of the table. If the call fails or its
+ * repair only by its own call, else when it next has to wait for a lock, by one more -EOWNERDEAD, which
+ * breaks the table again. (An acquire does not look at the table's state, which would cost it a round
+ * trip, and the place that it has taken can not be given back.) Tickets go on above all earlier ones, so fencing tokens rise for the life of the table. If the call fails or its
  * caller dies halfway, another survivor's call takes over. 0 also when there was nothing to do.
  */
 int baton_table_reinit(struct baton_ep *ep, struct baton_table *table);
