@@ -120,7 +120,7 @@ static uint64_t *words_make(struct sim *s, unsigned n)
 static void words_drop(struct sim *s, struct sim_part *p)
 {
     if (p->words > SIM_PIECES_MAX) {
-        words_drop(s, p);
+        free(p->extra);
     } else if (p->extra) {
         *p->extra = (uint64_t)(uintptr_t)s->spare_words;
         s->spare_words = p->extra;
