@@ -22,7 +22,8 @@ struct second_program {
     unsigned nodes, threads_n;
     struct baton_team team[SIM_THREADS_MAX]; /* one thread each, with a body of its own */
     int (*setup)(struct baton_cluster *cluster, void *arg);
-    void *ghost; /* what bodies leave behind, zeroed by the caller */
+    void (*close)(void *arg); /* what setup has opened; null: nothing */
+    void *ghost;              /* what bodies leave behind, zeroed by the caller */
     size_t ghost_bytes;
     bool polls; /* it uses baton_relax */
     /* All has ended: memory and ghost are final. */
@@ -53,6 +54,7 @@ struct second_step {
     unsigned thread, node;
     uint64_t entry; /* of the queue pair, counted from its beginning */
     enum baton_nic_step step;
+    unsigned choice; /* store: of a put of two words, which comes first */
 };
 
 #define SECOND_STEPS_MAX 128u
@@ -71,6 +73,7 @@ struct second {
     struct second_result *out;
     uint64_t bound;
     struct second_image first;
+    unsigned choice;
 };
 
 /* Opens a cluster, brings all threads to their first act, and calls `search`. */

@@ -5,8 +5,14 @@
  * At a node of the tree every step that is possible is followed, one after the other. A step that was followed
  * goes to sleep for its younger siblings, and stays asleep as long as only steps are taken that it is
  * independent of: what would come of it then has come already. Two steps are independent if no place that one
- * of them writes is read or written by the other. Places are words of memory, queue pairs, store buffers,
- * read-modify-write units, and per thread all that it knows, its endpoint included.
+ * of them writes is read or written by the other. Places are words of memory, store buffers, read-modify-write
+ * units, per thread all that it knows, its endpoint included, and three things of a queue pair:
+ *
+ *     whether it is empty    a post behind an rfence looks
+ *     its remote writes      a remote read must not come between the start of a write and its end
+ *     its local writes       the source of a put must not be read while what older fetches brought has not landed
+ *
+ * Otherwise what one entry does only makes more possible for the others.
  */
 #include "second.h"
 
@@ -84,9 +90,10 @@ static void touch_nic(struct second *w, const struct second_step *step, struct t
     const void *local = (const void *)(uintptr_t)e->local;
     bool put = e->kind == BATON_NIC_PUT,
          rmw = e->kind == BATON_NIC_RCAS || e->kind == BATON_NIC_RFAA;
-    touch(out, q, true);
+    touch(out, q, false);
     switch (step->step) {
     case BATON_NIC_READ:
+        touch(out, put ? &q->values : (void *)&q->entries, false);
         if (!put || local)
             touch(out, put ? local : remote, false);
         if (rmw)
@@ -94,9 +101,14 @@ static void touch_nic(struct second *w, const struct second_step *step, struct t
         if (!put && w->p->polls)
             touch(out, thread, true); /* its turn has read that */
         break;
-    case BATON_NIC_START: /* a put is accepted */
+    case BATON_NIC_START:
+        touch(out, &q->entries, true);
         if (put)
-            touch(out, thread, true);
+            touch(out, thread, true); /* it is accepted */
+        break;
+    case BATON_NIC_LEAVE:
+        if (!put)
+            touch(out, &q->values, true);
         break;
     case BATON_NIC_COMMIT:
         touch(out, remote, true);
@@ -125,7 +137,7 @@ static void touches(struct second *w, const struct second_step *step, struct tou
         if (b->word)
             touch(out, b->word, true);
         else
-            touch(out, b->ep->qps[b->op.node], true);
+            touch(out, b->ep->qps[b->op.node], b->op.flags & BATON_OPF_RFENCE);
     } else {
         touch_nic(w, step, out);
     }
@@ -142,7 +154,7 @@ static bool independent(const struct touched *a, const struct touched *b)
 
 static bool same(const struct second_step *a, const struct second_step *b)
 {
-    return a->kind == b->kind && a->thread == b->thread &&
+    return a->kind == b->kind && a->thread == b->thread && a->choice == b->choice &&
            (a->kind != SECOND_NIC ||
             (a->node == b->node && a->entry == b->entry && a->step == b->step));
 }

@@ -28,6 +28,18 @@ static bool can_go(struct second *w, struct sim_thread *t)
     return t->state != SIM_ENDED && sim_has_come(w->s, t);
 }
 
+/* In how many orders its words may be written. */
+static unsigned orders(const struct sim_buffered *b)
+{
+    if (b->word || b->op.kind != BATON_OP_PUT || b->op.bytes == 8)
+        return 1;
+    if (b->op.bytes > 16) {
+        printf("the second explorers know no puts of more than two words\n");
+        exit(1);
+    }
+    return 2;
+}
+
 static void add(struct second_step *out, unsigned *n, struct second_step step)
 {
     if (*n == SECOND_STEPS_MAX) {
@@ -43,16 +55,16 @@ unsigned second_steps(struct second *w, struct second_step *out)
     for (unsigned t = 0; t < w->p->threads_n; t++) {
         struct sim_thread *thread = w->s->threads[t];
         if (can_go(w, thread))
-            add(out, &n, (struct second_step){SECOND_THREAD, t, 0, 0, 0});
-        if (sim_can_flush(w->s, thread))
-            add(out, &n, (struct second_step){SECOND_STORE, t, 0, 0, 0});
+            add(out, &n, (struct second_step){SECOND_THREAD, t, 0, 0, 0, 0});
+        for (unsigned i = 0; sim_can_flush(w->s, thread) && i < orders(oldest(thread, 0)); i++)
+            add(out, &n, (struct second_step){SECOND_STORE, t, 0, 0, 0, i});
         for (unsigned node = 0; node < w->p->nodes; node++) {
             struct sim_qp *q = ep_of(thread)->qps[node];
             for (unsigned at = 0; at < q->nic.n; at++)
                 for (int step = 0; step < BATON_NIC_POLL; step++)
                     if (sim_nic_ready(w->s, q, at, step, NULL))
                         add(out, &n,
-                            (struct second_step){SECOND_NIC, t, node, q->dropped + at, step});
+                            (struct second_step){SECOND_NIC, t, node, q->dropped + at, step, 0});
         }
     }
     return n;
@@ -96,6 +108,7 @@ void second_take(struct second *w, const struct second_step *step)
     struct sim_thread *t = w->s->threads[step->thread];
     unsigned at;
     w->out->steps++;
+    w->choice = step->choice;
     switch (step->kind) {
     case SECOND_THREAD:
         go(w, t);
@@ -139,7 +152,9 @@ static void copy(struct second_image *m, void *at, size_t bytes, bool save)
 
 static void copy_qp(struct second_image *m, struct sim_qp *q, bool save)
 {
-    copy(m, q, offsetof(struct sim_qp, entries), save);
+    copy(m, &q->numbers, sizeof(q->numbers), save);
+    copy(m, &q->dropped, sizeof(q->dropped), save);
+    copy(m, &q->nic.n, sizeof(q->nic.n), save);
     unsigned n = q->nic.n;
     copy(m, q->entries, n * sizeof(*q->entries), save);
     copy(m, q->flags, n * sizeof(*q->flags), save);
@@ -227,13 +242,27 @@ static uint64_t mix_op(uint64_t h, const struct baton_op *op)
     return mix(mix(mix(h, op->value), op->expected), op->bytes);
 }
 
+/* Of numbers of operations only the order matters: how many of those that are kept are less. */
+static uint64_t rank(const struct second *w, const struct baton_epx *ep, unsigned node,
+                     uint64_t number)
+{
+    const struct baton_epx_peer *peer = &ep->peers[node];
+    const struct baton_ep_peer *known = &ep->pub.peers[node];
+    uint64_t less = (peer->seq < number) + (peer->fence < number) + (known->written < number) +
+                    (known->settled < number);
+    for (unsigned i = 0; i < BATON_IDS; i++)
+        if (ep->ids[i].proof && ep->ids[i].node == node)
+            less += ep->ids[i].proof < number;
+    return less;
+}
+
 static uint64_t mix_ep(const struct second *w, uint64_t h, const struct baton_epx *ep)
 {
     for (unsigned n = 0; n < w->p->nodes; n++) {
         const struct baton_epx_peer *peer = &ep->peers[n];
         const struct baton_ep_peer *known = &ep->pub.peers[n];
-        h = mix(mix(h, peer->seq - peer->fence), (uint64_t)peer->flags << 32 | peer->pending);
-        h = mix(mix(h, peer->seq - known->written), peer->seq - known->settled);
+        h = mix(mix(h, rank(w, ep, n, peer->fence)), (uint64_t)peer->flags << 32 | peer->pending);
+        h = mix(mix(h, rank(w, ep, n, known->written)), rank(w, ep, n, known->settled));
         h = mix(h, known->fetches);
     }
     for (unsigned i = 0; i < BATON_IDS; i++) {
@@ -242,7 +271,7 @@ static uint64_t mix_ep(const struct second *w, uint64_t h, const struct baton_ep
             continue;
         h = mix(mix(h, i), (uint64_t)id->pending << 32 | id->open);
         h = mix(h, (uint64_t)id->fetches << 32 | (uint64_t)id->node << 16 | id->mixed);
-        h = mix(h, id->proof ? ep->peers[id->node].seq - id->proof + 1 : 0);
+        h = mix(h, id->proof ? rank(w, ep, id->node, id->proof) + 1 : 0);
     }
     for (unsigned i = 0; i < ep->chain_n; i++)
         h = mix_op(h, &ep->chain[i]);
@@ -313,8 +342,8 @@ static void describe(struct sim *s, char *out, size_t bytes)
 
 static unsigned choose(struct sim *s, unsigned n)
 {
-    printf("the second explorers know no operations of several words\n");
-    exit(1);
+    const struct second *w = s->driver_state;
+    return n == 2 ? w->choice : 0;
 }
 
 static int run(struct sim *s)
@@ -352,8 +381,16 @@ static const struct sim_driver driver = {
     .relax = relax,
     .describe = describe,
     .choose = choose,
+    .reads = true,
     .looks = true,
 };
+
+static void close_cluster(const struct second_program *p, struct baton_cluster *cluster)
+{
+    if (p->close)
+        p->close(p->arg);
+    (void)baton_cluster_close(cluster);
+}
 
 static int open_cluster(const struct second_program *p, struct baton_cluster **cluster)
 {
@@ -368,7 +405,7 @@ static int open_cluster(const struct second_program *p, struct baton_cluster **c
         return rc;
     rc = p->setup(*cluster, p->arg);
     if (rc)
-        baton_cluster_close(*cluster);
+        close_cluster(p, *cluster);
     return rc;
 }
 
@@ -388,7 +425,7 @@ int second_run(struct second *w)
     w->s->driver = opened_with;
     w->s->driver_state = state;
     free(w->first.at);
-    baton_cluster_close(cluster);
+    close_cluster(w->p, cluster);
     return rc;
 }
 
@@ -415,7 +452,7 @@ int second_real(const struct second_program *p, struct sim_explore *x, struct se
     rc = sim_explore_attach(cluster, x);
     if (!rc)
         rc = baton_run(cluster, p->team, p->threads_n);
-    baton_cluster_close(cluster);
+    close_cluster(p, cluster);
     out->complete = x->verdict != SIM_UNKNOWN;
     out->stuck = x->verdict == SIM_VIOLATED && !strncmp(x->text, "deadlock", 8);
     out->failed = x->verdict == SIM_VIOLATED && !out->stuck;
