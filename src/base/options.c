@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -24,6 +25,19 @@ bool baton_option(const char *options, const char *name, char *out, size_t bytes
             return true;
         }
     return false;
+}
+
+int baton_option_number(const char *options, const char *name, long least, long most, long *out)
+{
+    char text[24], *end;
+    if (!baton_option(options, name, text, sizeof(text)))
+        return 0;
+    long value = strtol(text, &end, 10);
+    if (!*text || *end || value < least || value > most)
+        return baton_fail(-EINVAL, "%s=%s: a number from %ld to %ld is needed", name, text, least,
+                          most);
+    *out = value;
+    return 0;
 }
 
 int baton_options_check(const char *options, const char *const *known)

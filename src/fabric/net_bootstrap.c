@@ -18,19 +18,6 @@ const char *baton_net_unavailable(void)
     return NULL;
 }
 
-static int read_join_ms(const char *options, unsigned *out)
-{
-    char text[16], *end;
-    *out = JOIN_MS;
-    if (!baton_option(options, "join_ms", text, sizeof(text)))
-        return 0;
-    unsigned long value = strtoul(text, &end, 10);
-    if (!*text || *end || !value || value > 3600000)
-        return baton_fail(-EINVAL, "join_ms=%s: milliseconds from 1 to 3600000", text);
-    *out = (unsigned)value;
-    return 0;
-}
-
 static int open_rendezvous(const struct baton_cluster_opts *opts, struct rendezvous_opts *rv,
                            struct baton_net **out)
 {
@@ -54,9 +41,11 @@ int baton_net_bootstrap(const struct baton_cluster_opts *opts, const char *fabri
                                  .nodes = opts->nodes ? opts->nodes : 16,
                                  .first = opts->first,
                                  .local = opts->local};
-    int rc = read_join_ms(opts->options, &rv.join_ms);
+    long join_ms = JOIN_MS;
+    int rc = baton_option_number(opts->options, "join_ms", 1, 3600000, &join_ms);
     if (rc)
         return rc;
+    rv.join_ms = (unsigned)join_ms;
     if (opts->local > BATON_NET_NODES_MAX || opts->first >= (int)BATON_NET_NODES_MAX)
         return baton_fail(-EINVAL, "a cluster of processes has at most %u nodes",
                           BATON_NET_NODES_MAX);

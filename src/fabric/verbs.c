@@ -78,19 +78,6 @@ static void on_gone(void *arg, unsigned node, enum baton_node_state how)
 
 /* ---- Open, close */
 
-static int number_option(const char *options, const char *name, long least, long most, long *out)
-{
-    char text[24], *end;
-    if (!baton_option(options, name, text, sizeof(text)))
-        return 0;
-    long value = strtol(text, &end, 10);
-    if (!*text || *end || value < least || value > most)
-        return baton_fail(-EINVAL, "%s=%s: a number from %ld to %ld is needed", name, text, least,
-                          most);
-    *out = value;
-    return 0;
-}
-
 struct settings {
     char devices[256];
     long port, gid, timeout_ms, allow_torn;
@@ -104,13 +91,13 @@ static int settings_read(const char *options, struct settings *s)
     int rc = baton_options_check(options, known);
     baton_option(options, "device", s->devices, sizeof(s->devices));
     if (!rc)
-        rc = number_option(options, "port", 1, 255, &s->port);
+        rc = baton_option_number(options, "port", 1, 255, &s->port);
     if (!rc)
-        rc = number_option(options, "gid", 0, 255, &s->gid);
+        rc = baton_option_number(options, "gid", 0, 255, &s->gid);
     if (!rc)
-        rc = number_option(options, "timeout_ms", 10, 600000, &s->timeout_ms);
+        rc = baton_option_number(options, "timeout_ms", 10, 600000, &s->timeout_ms);
     if (!rc)
-        rc = number_option(options, "allow_torn", 0, 1, &s->allow_torn);
+        rc = baton_option_number(options, "allow_torn", 0, 1, &s->allow_torn);
     return rc;
 }
 
