@@ -2,8 +2,11 @@
 /* The calls that worlds use: looks into the store, and changes of what is this process's. */
 #include "fabric/net.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "fabric/net_bootstrap.h"
 #include "fabric/net_store.h"
@@ -63,6 +66,29 @@ unsigned baton_net_local(const struct baton_net *net)
 enum baton_node_state baton_net_state(const struct baton_net *net, unsigned node)
 {
     return node < net->nodes ? baton_word_load(&net->node[node].word) & 255 : BATON_NODE_ABSENT;
+}
+
+static void loopback(struct sockaddr_storage *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->ss_family = AF_INET;
+    ((struct sockaddr_in *)out)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+}
+
+int baton_net_here(struct baton_net *net, struct sockaddr_storage *out)
+{
+    if (net->transport)
+        return net->transport->here(net, out);
+    loopback(out);
+    return 0;
+}
+
+int baton_net_address(struct baton_net *net, unsigned node, struct sockaddr_storage *out)
+{
+    if (net->transport && !baton_net_is_local(net, node))
+        return net->transport->address(net, node, out);
+    loopback(out);
+    return 0;
 }
 
 uint32_t baton_net_life(const struct baton_net *net, unsigned node)

@@ -57,6 +57,14 @@ unsigned baton_net_local(const struct baton_net *net); /* .. first + local - 1 *
 
 enum baton_node_state baton_net_state(const struct baton_net *net, unsigned node);
 
+/*
+ * IP addresses: where this process is reached by others, port 0 (it may be the wildcard); and that of the
+ * machine of a node that is alive, as the process is connected to it. Where all nodes are here: loopback.
+ */
+struct sockaddr_storage;
+int baton_net_here(struct baton_net *net, struct sockaddr_storage *out);
+int baton_net_address(struct baton_net *net, unsigned node, struct sockaddr_storage *out);
+
 /* Rises from 1 each time the number is taken; 0: it has never been. */
 uint32_t baton_net_life(const struct baton_net *net, unsigned node);
 

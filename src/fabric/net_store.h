@@ -34,6 +34,8 @@ struct net_transport {
     int (*blob_set)(struct baton_net *net, unsigned node, unsigned key);
     int (*name_publish)(struct baton_net *net, unsigned node, const char *name, baton_gptr at);
     int (*name_withdraw)(struct baton_net *net, unsigned node, const char *name);
+    int (*here)(struct baton_net *net, struct sockaddr_storage *out);
+    int (*address)(struct baton_net *net, unsigned node, struct sockaddr_storage *out);
 };
 
 struct baton_net {

@@ -9,6 +9,7 @@
 #include "fabric/rendezvous.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sodium.h>
@@ -471,7 +472,41 @@ static void transport_close(struct baton_net *net)
     baton_rv_free(rv);
 }
 
+/* ---- Addresses */
+
+static int keep_ip(struct sockaddr_storage *out, int rc)
+{
+    if (rc)
+        return baton_fail(-errno, "the address of a connection: %s", strerror(errno));
+    if (out->ss_family == AF_INET6)
+        ((struct sockaddr_in6 *)out)->sin6_port = 0;
+    else
+        ((struct sockaddr_in *)out)->sin_port = 0;
+    return 0;
+}
+
+static int transport_here(struct baton_net *net, struct sockaddr_storage *out)
+{
+    const struct rv *rv = net->wire;
+    socklen_t size = sizeof(*out);
+    return keep_ip(out, getsockname(rv->listener, (struct sockaddr *)out, &size));
+}
+
+static int transport_address(struct baton_net *net, unsigned node, struct sockaddr_storage *out)
+{
+    struct rv *rv = net->wire;
+    socklen_t size = sizeof(*out);
+    pthread_mutex_lock(&rv->lock);
+    const struct rv_peer *p = member_of(rv, node);
+    int rc = p ? keep_ip(out, getpeername(p->fd, (struct sockaddr *)out, &size))
+               : baton_fail(-EHOSTDOWN, "node %u is dead or has left", node);
+    pthread_mutex_unlock(&rv->lock);
+    return rc;
+}
+
 const struct net_transport baton_rv_transport = {.close = transport_close,
+                                                 .here = transport_here,
+                                                 .address = transport_address,
                                                  .blob_set = baton_rv_blob_set,
                                                  .name_publish = baton_rv_name_publish,
                                                  .name_withdraw = baton_rv_name_withdraw};
