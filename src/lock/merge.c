@@ -398,6 +398,9 @@ static int remote_hint(struct baton_ep *ep, struct baton_waiter *waiter, baton_g
     /* Left: it did not sleep. Dead: the table is marked for that. */
     if (!who || baton_node_state(baton_ep_cluster(ep), node) != BATON_NODE_ALIVE)
         return baton_flush(ep);
+    /* Another one may have the number of a node that left when it was hinted at. */
+    if (baton_ep_state(ep, node) == -EHOSTDOWN)
+        (void)baton_ep_reset(ep, node);
     waiter->handed = 1 + node;
     int rc = baton_put64(ep, who + 8 * HINT, HINT_COME, 0);
     int rung = baton_flush(ep);

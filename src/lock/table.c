@@ -262,13 +262,30 @@ static bool peer_lost(struct baton_ep *ep, unsigned node)
 }
 
 /*
+ * Whether the one who was to be handed something needed it no more: he has left in good order, perhaps while
+ * it was on its way. (Only a hint may be late like that; who waits for the lock itself does not leave.)
+ */
+static __attribute__((cold)) bool has_left(struct baton_ep *ep, unsigned node)
+{
+    const uint16_t one = (uint16_t)node;
+    enum baton_node_state state = baton_node_state(baton_ep_cluster(ep), node);
+    int why = baton_ep_state(ep, node);
+    if (why != -EKEYREJECTED &&
+        (why != -EHOSTDOWN || (state != BATON_NODE_LEFT && state != BATON_NODE_ABSENT)))
+        return false;
+    (void)baton_gfence(ep, &one, 1); /* nobody needs to hear of it */
+    return true;
+}
+
+/*
  * Whether what the waiter's last release has posted may have been lost: the queue pair has broken
  * with something unproven on it.
  */
 static inline bool release_lost(struct baton_ep *ep, const struct baton_waiter *waiter)
 {
     return waiter->released && (peer_lost(ep, baton_gptr_node(waiter->released)) ||
-                                (waiter->handed && peer_lost(ep, waiter->handed - 1)));
+                                (waiter->handed && peer_lost(ep, waiter->handed - 1) &&
+                                 !has_left(ep, waiter->handed - 1)));
 }
 
 static void release_mark(struct baton_ep *ep, struct baton_waiter *waiter)
@@ -820,7 +837,8 @@ int baton_waiter_close(struct baton_ep *ep, struct baton_waiter *waiter)
     if (waiter->released) {
         int handed = waiter->handed ? baton_settle(ep, waiter->handed - 1) : 0;
         rc = baton_settle(ep, baton_gptr_node(waiter->released));
-        rc = rc ? rc : handed;
+        if (handed && !has_left(ep, waiter->handed - 1))
+            rc = rc ? rc : handed;
         if (release_lost(ep, waiter))
             release_mark(ep, waiter);
     }
@@ -872,6 +890,25 @@ static int table_usable(struct baton_ep *ep, struct baton_table *table, struct b
     return 0;
 }
 
+/*
+ * What failed because a node is gone says who: the host, of which another operation may hear first, or one
+ * who takes part and was to be handed something.
+ */
+static __attribute__((cold)) int by_death(const struct baton_lock *lock, struct baton_ep *ep,
+                                          int rc)
+{
+    struct baton_ep_fault fault;
+    if (rc != -EHOSTDOWN && rc != -ENOTCONN && rc != -ECANCELED && rc != -EKEYREJECTED)
+        return rc;
+    baton_ep_error(ep, &fault);
+    if (!baton_ep_state(ep, lock->host))
+        (void)baton_gfence(ep, &lock->host, 1);
+    int host = baton_ep_state(ep, lock->host);
+    if (host)
+        return host == -EHOSTDOWN ? host : rc;
+    return fault.rc == -EHOSTDOWN && fault.node != lock->host ? -EOWNERDEAD : rc;
+}
+
 typedef int (*acquire_fn)(const struct baton_lock *, struct baton_ep *, struct baton_waiter *,
                           struct baton_wait *);
 
@@ -899,6 +936,7 @@ acquire_by(acquire_fn acquire, const struct baton_lock *lock, struct baton_ep *e
     int rc = acquire(lock, ep, waiter, &wait);
     if (__builtin_expect(rc != 0, 0)) {
         /* If a place may have been taken, nobody will come to that place. */
+        rc = by_death(lock, ep, rc);
         if (waiter->committed || rc == -EOWNERDEAD) {
             distrust(ep, lock->table);
             place_mark(ep, wait.group, waiter->committed);
@@ -947,6 +985,8 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
         return baton_fail(-EOWNERDEAD, "the lock table was repaired while the lock was held");
     }
 
+    if (__builtin_expect(waiter->handed != 0, 0) && release_lost(ep, waiter))
+        release_mark(ep, waiter); /* the last one; it may have become known since the acquire */
     waiter->handed = 0;
     int rc = lock->ops->release(lock, ep, waiter);
     if (__builtin_expect(!rc && !waiter->handed && !peer_owes(ep, lock->host), 1)) {
@@ -963,6 +1003,7 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
             rc = baton_ep_state(ep, lock->host);
         if (!rc && waiter->handed)
             rc = baton_ep_state(ep, waiter->handed - 1);
+        rc = by_death(lock, ep, rc);
     }
     return rc;
 }
