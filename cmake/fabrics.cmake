@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Libraries that fabrics need and that a machine may lack: what is found is compiled in, and `baton info`
 # says why the rest is not. BATON_FABRIC_LIBRARIES is what the library then links.
+include(CheckCSourceCompiles)
 include(CheckSymbolExists)
 set(BATON_FABRIC_LIBRARIES "")
 
@@ -14,6 +15,18 @@ if(BATON_WITH_IBVERBS)
     if(BATON_HAVE_IBVERBS)
         set(BATON_IBVERBS ON)
         list(APPEND BATON_FABRIC_LIBRARIES ibverbs)
+    endif()
+endif()
+
+option(BATON_WITH_UCX "Build the fabric ucx where the headers of UCX are found" ON)
+set(BATON_UCX OFF)
+if(BATON_WITH_UCX)
+    # The newest thing that is used: what has it has all others.
+    check_c_source_compiles("#include <ucp/api/ucp.h>\nint main(void) { return UCP_OP_ATTR_FIELD_MEMH == 0; }"
+                            BATON_HAVE_UCX)
+    if(BATON_HAVE_UCX)
+        set(BATON_UCX ON)
+        list(APPEND BATON_FABRIC_LIBRARIES ${CMAKE_DL_LIBS})
     endif()
 endif()
 

@@ -306,6 +306,7 @@ extern const struct baton_world_ops *const baton_worlds[];
 
 extern const struct baton_world_ops baton_world_shm;
 extern const struct baton_world_ops baton_world_verbs;
+extern const struct baton_world_ops baton_world_ucx;
 extern const struct baton_world_ops baton_world_step;
 extern const struct baton_world_ops baton_world_sim;
 

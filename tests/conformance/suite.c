@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fabric/net_place.h"
+
 #define CASE_SECONDS 300
 
 static const struct conf_world worlds[] = {
@@ -32,6 +34,8 @@ static const struct conf_world worlds[] = {
     {"shm", "shm", CONF_SHM, 0, NULL},
     {"shm-processes", "shm", CONF_PROCS, 0, NULL},
     {"verbs", "verbs", CONF_VERBS, 0, NULL},
+    {"ucx", "ucx", CONF_UCX, 0, "mode=am,tls=tcp"},
+    {"ucx-processes", "ucx", CONF_PROCS, 0, "mode=am,tls=tcp"},
 };
 #define WORLDS (sizeof(worlds) / sizeof(worlds[0]))
 
@@ -108,6 +112,11 @@ int conf_open_opts(const struct conf *c, struct baton_cluster_opts *opts,
     opts->name = c->cluster_name;
     opts->flags |= c->world->flags;
     opts->options = c->options ? c->options : c->world->options;
+    if (!c->meet)
+        return baton_cluster_open(opts, out);
+    char all[512];
+    snprintf(all, sizeof(all), "%s,%s", c->meet, opts->options);
+    opts->options = all;
     return baton_cluster_open(opts, out);
 }
 
@@ -151,6 +160,13 @@ static void run_case(const struct group *g, const struct conf_case *t, struct co
                      struct tally *tally)
 {
     static unsigned serial;
+    struct baton_net_place place;
+    bool meets = conf_is(c, CONF_PROCS) && baton_net_meets(c->world->fabric);
+    if (meets && baton_net_place_make(&place)) {
+        fprintf(stderr, "conformance: %s\n", baton_error_detail());
+        exit(1);
+    }
+    c->meet = meets ? place.options : NULL;
     uint64_t begin = conf_clock_ns();
     snprintf(c->cluster_name, sizeof(c->cluster_name), "conformance-%d-%u", (int)getpid(),
              serial++);
@@ -170,6 +186,8 @@ static void run_case(const struct group *g, const struct conf_case *t, struct co
         perror("conformance");
         exit(1);
     }
+    if (meets)
+        baton_net_place_remove(&place);
     double ms = (double)(conf_clock_ns() - begin) / 1e6;
     if (WIFEXITED(status) && !WEXITSTATUS(status)) {
         tally->passed++;

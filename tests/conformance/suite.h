@@ -22,12 +22,13 @@ enum {
     CONF_STEP = 1,   /* step, or sim by chance, in the order that chains give */
     CONF_SWAP = 2,   /* the same, where what nothing orders may change places */
     CONF_SHM = 4,    /* shared memory, all nodes in this process */
-    CONF_PROCS = 8,  /* shared memory, a process for each node */
+    CONF_PROCS = 8,  /* shared memory or UCX, a process for each node */
     CONF_VERBS = 16, /* RDMA devices, all nodes in this process */
     CONF_TIMED = 32, /* sim in virtual time, which shows few of the orders that are possible */
+    CONF_UCX = 64,   /* UCX over tcp, mode am, all nodes in this process */
     CONF_SIMULATED = CONF_STEP | CONF_SWAP | CONF_TIMED,
-    CONF_ONE_PROCESS = CONF_SIMULATED | CONF_SHM | CONF_VERBS,
-    CONF_NATIVE = CONF_SHM | CONF_PROCS | CONF_VERBS
+    CONF_ONE_PROCESS = CONF_SIMULATED | CONF_SHM | CONF_VERBS | CONF_UCX,
+    CONF_NATIVE = CONF_SHM | CONF_PROCS | CONF_VERBS | CONF_UCX
 };
 
 struct conf_world {
@@ -46,6 +47,7 @@ struct conf {
     unsigned slower;     /* how many times slower this build or world is than an ordinary one */
     const char *options; /* of the fabric; null: none */
     char cluster_name[BATON_NAME_MAX + 1];
+    const char *meet; /* settings by which processes meet; null: the name is enough */
 };
 
 struct conf_case {

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mode am: chains become messages, and answers become results.
+ *
+ * A transfer that is longer than a message carries goes in pieces, a message each, the last of which ends
+ * the operation. Which node an answer comes from is said by the node, so it is judged before it is used.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric/cpu_op.h"
+#include "fabric/ucx_world.h"
+
+/* ---- Answers */
+
+static struct ucx_sent *sent_at(struct ucx_link *l, uint64_t number)
+{
+    return &l->sent[number % UCX_WINDOW];
+}
+
+/* Copies the result of a fetch; false if the answer has not so many bytes. */
+static bool take_result(const struct ucx_sent *m, const struct baton_op *op, const char **body,
+                        size_t *bytes)
+{
+    uint32_t size = m->piece ? m->bytes : op->bytes;
+    uint64_t *to = (uint64_t *)((char *)op->local + m->before);
+    if (op->kind == BATON_OP_PUT)
+        return true;
+    if (*bytes < size)
+        return false;
+    for (uint32_t i = 0; i < size / 8; i++) {
+        uint64_t word;
+        memcpy(&word, *body + 8 * i, 8);
+        baton_word_store(to + i, word);
+    }
+    *body += size;
+    *bytes -= size;
+    return true;
+}
+
+/* All records are done, or those below a->failed. */
+static void settle_message(struct ucx_link *l, const struct ucx_sent *m, const struct ucx_answer *a,
+                           const char *body, size_t bytes)
+{
+    for (uint32_t i = 0; i < m->count; i++) {
+        struct ucx_entry *e = baton_ucx_entry(l, m->first + i);
+        if (m->first + i < l->head)
+            continue; /* a piece of what has failed already */
+        int rc = l->broken ? -ECANCELED : 0;
+        if (!rc && a->rc && i == a->failed) {
+            char text[96];
+            const char *why = baton_cpu_op_refusal(&e->op, a->rc, a->base, a->bytes, a->rights,
+                                                   text, sizeof(text));
+            rc = a->rc;
+            baton_ucx_link_break(l, rc, "%s", why ? why : baton_strerror(rc));
+        } else if (!rc && !take_result(m, &e->op, &body, &bytes)) {
+            rc = -EHOSTDOWN;
+            baton_ucx_link_break(l, rc, "an answer that is too short");
+        }
+        if (rc && !e->rc)
+            e->rc = rc;
+        e->over |= m->last || rc;
+    }
+}
+
+void baton_ucx_am_answered(struct ucx_link *l, const struct ucx_answer *a, const char *body,
+                           size_t bytes)
+{
+    /* In the order of sending: another one comes from a node that does not keep to the rules. */
+    if (a->number != l->done || a->number == l->next)
+        return;
+    settle_message(l, sent_at(l, a->number), a, body, bytes);
+    l->done++;
+}
+
+/* ---- Requests */
+
+/* A request that is being written, into the endpoint's buffer. */
+struct draft {
+    struct ucx_link *l;
+    uint64_t first;
+    uint32_t count, before, bytes;
+    bool piece, last;
+    size_t size, results;
+};
+
+static struct draft draft_make(struct ucx_link *l)
+{
+    return (struct draft){
+        .l = l, .first = l->tail, .last = true, .size = sizeof(struct ucx_request)};
+}
+
+static void *draft_room(struct draft *d, size_t bytes)
+{
+    void *at = d->l->ep->buffer + d->size;
+    d->size += bytes;
+    return at;
+}
+
+static void draft_send(struct draft *d)
+{
+    struct ucx_link *l = d->l;
+    for (uint32_t idle = 0; l->next - l->done == UCX_WINDOW && !l->lost;)
+        baton_ucx_link_wait(l, &idle);
+    if (l->lost)
+        return; /* and all entries are over */
+    struct ucx_request q = baton_ucx_link_request(l, UCX_CHAIN);
+    q.count = d->count;
+    memcpy(l->ep->buffer, &q, sizeof(q));
+    *sent_at(l, l->next) = (struct ucx_sent){.first = d->first,
+                                             .count = d->count,
+                                             .before = d->before,
+                                             .bytes = d->bytes,
+                                             .piece = d->piece,
+                                             .last = d->last};
+    l->next++;
+    if (l->done + 1 == l->next)
+        l->still_ns = 0;
+    baton_ucx_link_send(l, l->ep->buffer, d->size);
+}
+
+/* Appends the operation, or the piece of it that is `bytes` long from `before` on. */
+static void draft_add(struct draft *d, const struct baton_op *op, uint32_t before, uint32_t bytes)
+{
+    struct ucx_record *r = draft_room(d, sizeof(*r));
+    *r = (struct ucx_record){.offset = baton_gptr_offset(op->remote) + before,
+                             .value = op->value,
+                             .expected = op->expected,
+                             .bytes = bytes,
+                             .before = before,
+                             .whole = op->bytes,
+                             .kind = op->kind};
+    if (op->flags & BATON_OPF_MASKED) {
+        uint64_t *masks = draft_room(d, 16);
+        r->flags |= UCX_RECORD_MASKS;
+        masks[0] = op->cmask;
+        masks[1] = op->smask;
+    }
+    if (op->kind == BATON_OP_PUT && !(op->flags & BATON_OPF_INLINE)) {
+        r->flags |= UCX_RECORD_BYTES;
+        baton_cpu_copy(draft_room(d, bytes), (const uint64_t *)((const char *)op->local + before),
+                       bytes);
+    }
+    if (op->kind != BATON_OP_PUT)
+        d->results += bytes;
+    d->count++;
+}
+
+static bool draft_fits(const struct draft *d, const struct baton_op *op)
+{
+    size_t body = d->size - sizeof(struct ucx_request);
+    return body + op->bytes <= UCX_BODY_MAX && d->results + op->bytes <= UCX_BODY_MAX;
+}
+
+static void send_pieces(struct ucx_link *l, const struct baton_op *op)
+{
+    uint64_t first = l->tail - 1;
+    for (uint32_t at = 0; at < op->bytes && !l->broken;) {
+        uint32_t size = op->bytes - at < UCX_BODY_MAX ? op->bytes - at : UCX_BODY_MAX;
+        struct draft d = draft_make(l);
+        d.first = first;
+        d.piece = true;
+        d.before = at;
+        d.bytes = size;
+        draft_add(&d, op, at, size);
+        at += size;
+        d.last = at == op->bytes;
+        draft_send(&d);
+    }
+    if (l->broken)
+        baton_ucx_link_cancel(l, first);
+}
+
+void baton_ucx_am_ring(struct ucx_link *l, const struct baton_op *ops, unsigned n)
+{
+    struct draft d = draft_make(l);
+    for (unsigned i = 0; i < n; i++) {
+        const struct baton_op *op = &ops[i];
+        if (op->node != l->node)
+            continue;
+        bool is_long = op->bytes > UCX_BODY_MAX;
+        if (d.count && (is_long || !draft_fits(&d, op))) {
+            draft_send(&d);
+            d = draft_make(l);
+        }
+        baton_ucx_link_enter(l, op);
+        if (baton_ucx_entry(l, l->tail - 1)->over)
+            continue;
+        if (is_long) {
+            send_pieces(l, op);
+            d = draft_make(l);
+        } else {
+            draft_add(&d, op, 0, op->bytes);
+        }
+    }
+    if (d.count && !l->broken)
+        draft_send(&d);
+    else
+        baton_ucx_link_cancel(l, d.first); /* it has broken while this was written */
+}
