@@ -32,6 +32,7 @@ enum {
     OPT_RUNS = 'n',
     OPT_SEED = 's',
     OPT_OPTIONS = 256,
+    OPT_LOCK,
     OPT_BATCH,
     OPT_ROUND,
     OPT_SHOW,
@@ -47,9 +48,10 @@ static const struct argp_option options[] = {
     {"options", OPT_OPTIONS, "NAME=VALUE,..", 0, "Settings of the fabric, such as device=mlx5_0",
      0},
     {"model", OPT_MODEL, "MODEL", 0,
-     "Compare with tso, wait or impl; else with tso, and with impl where a test has locks or "
+     "Compare with tso, wait, spec or impl; else with tso, and with spec where a test has locks or "
      "sequentially consistent memory",
      0},
+    {"lock", OPT_LOCK, "KIND", 0, "Under spec, locks are of this kind (ticket); see baton info", 0},
     {"runs", OPT_RUNS, "N", 0, "Run each test N times (10000)", 0},
     {"seed", OPT_SEED, "S", 0, "Seed of what disturbs the threads (1)", 0},
     {"batch", OPT_BATCH, "N", 0, "Instances of a test under way together, in one round (64)", 0},
@@ -77,10 +79,18 @@ static void choose_fabric(struct argp_state *state, struct state *s, const char 
 static void choose_model(struct argp_state *state, struct state *s, const char *name)
 {
     int model = baton_model_parse(name);
-    if (model < 0 || model == BATON_MODEL_SPEC)
-        argp_error(state, "--model takes tso, wait or impl, not \"%s\"", name);
+    if (model < 0)
+        argp_error(state, "--model takes tso, wait, spec or impl, not \"%s\"", name);
     s->all.model = (enum baton_model)model;
     s->all.any_model = false;
+}
+
+static void choose_kind(struct argp_state *state, struct state *s, const char *name)
+{
+    const char *others = litmus_kind_missing(name);
+    if (others)
+        argp_error(state, "no lock \"%s\"; there is:%s", name, others);
+    s->all.fleet.kind = name;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -96,6 +106,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_MODEL:
         choose_model(state, s, arg);
+        return 0;
+    case OPT_LOCK:
+        choose_kind(state, s, arg);
         return 0;
     case OPT_RUNS:
         s->all.runs = litmus_number(state, "runs", arg, 1, UINT64_C(1000000000000));
@@ -196,6 +209,13 @@ static void failed(struct litmus_trial *t, int rc)
     snprintf(t->error, sizeof(t->error), "%s%s%s", baton_strerror(rc), *detail ? "; " : "", detail);
 }
 
+static enum litmus_model plan_model(enum baton_model model)
+{
+    return model == BATON_MODEL_IMPL   ? LITMUS_IMPL
+           : model == BATON_MODEL_SPEC ? LITMUS_SPEC
+                                       : LITMUS_PRIMITIVE;
+}
+
 /* Adds what can run of the trials from `i` on, at most `most` of them; returns how many were looked at. */
 static size_t enlist(struct state *s, struct litmus_fleet *fleet, size_t i, size_t most,
                      int *numbers)
@@ -207,8 +227,8 @@ static size_t enlist(struct state *s, struct litmus_fleet *fleet, size_t i, size
         numbers[i] = -1;
         if (t->skipped)
             continue;
-        numbers[i] = litmus_fleet_add(fleet, &t->program, t->model == BATON_MODEL_IMPL, s->all.runs,
-                                      &reason);
+        numbers[i] =
+            litmus_fleet_add(fleet, &t->program, plan_model(t->model), s->all.runs, &reason);
         if (numbers[i] == -EOPNOTSUPP)
             t->skipped = reason;
         else if (numbers[i] < 0)
@@ -230,7 +250,7 @@ static int run_one(struct state *s, struct litmus_fleet *fleet, struct litmus_tr
     if (litmus_trial_judge(t, tally))
         failed(t, -ENOMEM);
     litmus_trial_print(t, stdout);
-    fflush(stdout); /* the next one may take its time */
+    fflush(stdout);  /* the next one may take its time */
     t->tally = NULL; /* the next test counts there */
     return rc;
 }
@@ -302,6 +322,7 @@ static int worse(int a, int b)
 static int run(const struct cmd *self, int argc, char **argv)
 {
     struct state s = {.all = {.fleet = {.fabric = "shm",
+                                        .kind = "ticket",
                                         .settings = {.seed = 1,
                                                      .batch = 64,
                                                      .round = -1,

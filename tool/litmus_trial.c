@@ -27,13 +27,15 @@ bool litmus_trial_ask(struct litmus_trial *t)
     const char *reason;
     t->model = t->all->model;
     if (t->all->any_model && baton_program_supports(&t->program, t->model, &reason))
-        t->model = BATON_MODEL_IMPL;
+        t->model = BATON_MODEL_SPEC;
     if (baton_program_supports(&t->program, t->model, &t->skipped))
         return false;
     t->skipped = NULL;
     t->expected = expected_of(&t->program, t->model);
     struct baton_engine_opts opts = {.max_states = t->all->max_states};
-    t->engine_rc = baton_machine_run(&t->program, t->model, &opts, &t->allowed, &t->stats);
+    /* The machine does not know spec, and the axioms do not know impl. */
+    t->engine_rc = (t->model == BATON_MODEL_SPEC ? baton_axioms_run : baton_machine_run)(
+        &t->program, t->model, &opts, &t->allowed, &t->stats);
     return true;
 }
 
@@ -189,10 +191,12 @@ static void print_again(const struct litmus_trial *t, const struct litmus_group 
         fprintf(to, ", instance %" PRIu64 " of round %" PRIu64 ": %s", g->first % s->batch, round,
                 words);
     }
-    fprintf(to, "\n  again: baton litmus run --fabric %s%s%s%s%s --model %s --seed %" PRIu64,
-            f->fabric, f->options ? " --options " : "", f->options ? f->options : "",
-            f->swap ? " --swap" : "", f->in_process ? " --in-process" : "",
-            baton_model_name(t->model), s->seed);
+    fprintf(to, "\n  again: baton litmus run --fabric %s%s%s%s%s --model %s", f->fabric,
+            f->options ? " --options " : "", f->options ? f->options : "", f->swap ? " --swap" : "",
+            f->in_process ? " --in-process" : "", baton_model_name(t->model));
+    if (t->model == BATON_MODEL_SPEC)
+        fprintf(to, " --lock %s", f->kind);
+    fprintf(to, " --seed %" PRIu64, s->seed);
     if (!simulated)
         fprintf(to, " --batch %u --round %" PRIu64, s->batch,
                 s->round < 0 ? g->first / s->batch : (uint64_t)s->round);
@@ -216,14 +220,17 @@ static void print_class(const struct litmus_trial *t, enum litmus_class class, c
 static void print_model(const struct litmus_trial *t, FILE *to)
 {
     const struct litmus_fleet_opts *f = &t->all->fleet;
-    fprintf(to, "Model %s (machine: ", baton_model_name(t->model));
+    bool spec = t->model == BATON_MODEL_SPEC;
+    fprintf(to, "Model %s (%s: ", baton_model_name(t->model), spec ? "axioms" : "machine");
     if (t->engine_rc)
         fprintf(to, "%s)", gave_up(t));
     else
-        fprintf(to, "%" PRIu64 " states), of its %zu final states seen: %zu", t->stats.explored,
-                t->allowed.n, t->allowed_seen);
+        fprintf(to, "%" PRIu64 " %s), of its %zu final states seen: %zu", t->stats.explored,
+                spec ? "candidates" : "states", t->allowed.n, t->allowed_seen);
     fprintf(to, "\nFabric %s%s, %" PRIu64 " runs, seed %" PRIu64, f->fabric,
             litmus_is_simulated(f->fabric) ? " (simulated)" : "", t->tally->runs, f->settings.seed);
+    if (spec)
+        fprintf(to, ", locks of kind %s", f->kind);
     if (t->tally->voids)
         fprintf(to, ", %" PRIu64 " of them none, by an assume", t->tally->voids);
     putc('\n', to);
@@ -303,6 +310,7 @@ static void print_json(const struct litmus_trial *t, FILE *to)
             t->program.name, baton_model_name(t->model), f->fabric,
             litmus_is_simulated(f->fabric) ? "true" : "false");
     fprintf(to, ",\"seed\":%" PRIu64 ",\"batch\":%u", f->settings.seed, f->settings.batch);
+    print_json_text("lock", t->model == BATON_MODEL_SPEC ? f->kind : NULL, to);
     print_json_text("skipped", t->skipped, to);
     print_json_text("error", t->error, to);
     if (t->tally) {

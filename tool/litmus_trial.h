@@ -12,7 +12,7 @@
 struct litmus_trials {
     struct litmus_fleet_opts fleet;
     uint64_t runs, max_states;
-    bool any_model; /* no model is asked for: the one that takes the test */
+    bool any_model; /* no model is asked for: tso, or spec where a test has libraries */
     enum baton_model model;
     bool json, show_all;
 };

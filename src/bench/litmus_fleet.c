@@ -148,7 +148,6 @@ static int run_teams(struct litmus_fleet *f, const struct litmus_job *job, baton
     unsigned n = 0;
     for (unsigned i = 0; i < f->places_n; i++) {
         struct litmus_place *p = &f->places[i];
-        p->job = job;
         if (p->node < job->plan.nodes)
             teams[n++] =
                 (struct baton_team){p->node, litmus_workers_on(&job->plan, p->node), body, p};
@@ -159,8 +158,6 @@ static int run_teams(struct litmus_fleet *f, const struct litmus_job *job, baton
 static int run_simulated(struct litmus_fleet *f, const struct litmus_job *job)
 {
     int rc = 0;
-    for (unsigned i = 0; i < f->places_n; i++)
-        f->places[i].job = job;
     for (uint64_t run = 0; run < job->runs && !rc; run++) {
         litmus_once_begin(f->places, job->plan.nodes);
         rc = run_teams(f, job, litmus_once_body);
@@ -168,6 +165,51 @@ static int run_simulated(struct litmus_fleet *f, const struct litmus_job *job)
             litmus_once_end(f->places, job->plan.nodes, run);
     }
     return rc;
+}
+
+/* ---- Locks of a job */
+
+static int tables_open(struct litmus_fleet *f, const struct litmus_job *job)
+{
+    unsigned tag = (unsigned)(job - f->jobs);
+    int rc = 0;
+    for (unsigned i = 0; i < f->places_n && !rc; i++)
+        rc = litmus_tables_make(&f->places[i].tables, f->places[i].ep, &job->plan, f->opts.kind,
+                                f->opts.settings.batch, tag);
+    for (unsigned i = 0; i < f->places_n && !rc; i++)
+        rc = litmus_tables_open(&f->places[i].tables, f->places[i].ep, &job->plan, tag,
+                                f->opts.settings.patience_ns);
+    return rc;
+}
+
+/* A table ends when all others have let go of it. */
+static int tables_close(struct litmus_fleet *f)
+{
+    int rc = 0;
+    for (int own = 0; own < 2; own++) {
+        for (unsigned i = 0; i < f->places_n; i++) {
+            int one = litmus_tables_close(&f->places[i].tables, f->places[i].ep, own);
+            rc = rc ? rc : one;
+        }
+        if (own || f->here)
+            continue;
+        baton_word_faa(&f->shared->closed, 1);
+        while (baton_word_load(&f->shared->closed) < f->nodes && !baton_word_load(&f->shared->stop))
+            poll(NULL, 0, 1);
+    }
+    return rc;
+}
+
+static int run_job(struct litmus_fleet *f, const struct litmus_job *job)
+{
+    for (unsigned i = 0; i < f->places_n; i++)
+        f->places[i].job = job;
+    int rc = job->plan.locks_n ? tables_open(f, job) : 0;
+    if (!rc)
+        rc = litmus_is_simulated(f->opts.fabric) ? run_simulated(f, job)
+                                                 : run_teams(f, job, litmus_rounds_body);
+    int close_rc = job->plan.locks_n ? tables_close(f) : 0;
+    return rc ? rc : close_rc;
 }
 
 /* ---- A process that is a node */
@@ -195,9 +237,9 @@ static void serve(struct litmus_fleet *f)
             return;
         }
         known = baton_word_load(&s->job);
-        rc = run_teams(f, &f->jobs[known - 1], litmus_rounds_body);
+        rc = run_job(f, &f->jobs[known - 1]);
         if (rc)
-            tell(s, p->node, rc, "the threads");
+            tell(s, p->node, rc, "the test");
         baton_word_faa(&s->done, 1);
     }
 }
@@ -349,6 +391,19 @@ const char *litmus_fabric_missing(const char *fabric)
     return words;
 }
 
+const char *litmus_kind_missing(const char *kind)
+{
+    static char words[256];
+    int n = 0;
+    for (const struct baton_lock_ops *const *k = baton_lock_kinds(); *k; k++) {
+        if (!strcmp((*k)->name, kind))
+            return NULL;
+        n += snprintf(words + n, sizeof(words) - (size_t)n, " %s", (*k)->name);
+        n = n < (int)sizeof(words) ? n : (int)sizeof(words) - 1;
+    }
+    return words;
+}
+
 struct litmus_fleet *litmus_fleet_create(const struct litmus_fleet_opts *opts)
 {
     struct litmus_fleet *f = calloc(1, sizeof(*f));
@@ -374,20 +429,21 @@ static const char *endless(const struct litmus_plan *plan)
 {
     if (has(plan, LITMUS_STUCK))
         return "it polls what no operation answers, so no run of it ends";
-    if (has(plan, LITMUS_ASSUME) && (has(plan, LITMUS_AWAIT) || has(plan, LITMUS_GET_UNTIL)))
+    if (has(plan, LITMUS_ASSUME) &&
+        (has(plan, LITMUS_AWAIT) || has(plan, LITMUS_GET_UNTIL) || has(plan, LITMUS_ACQUIRE)))
         return "a thread that an assume ends would keep its locks, and others wait for them";
     return NULL;
 }
 
-int litmus_fleet_add(struct litmus_fleet *f, const struct baton_program *program, bool impl,
-                     uint64_t runs, const char **reason)
+int litmus_fleet_add(struct litmus_fleet *f, const struct baton_program *program,
+                     enum litmus_model model, uint64_t runs, const char **reason)
 {
     struct litmus_job *more = realloc(f->jobs, (f->jobs_n + 1) * sizeof(*more));
     if (!more)
         return -ENOMEM;
     f->jobs = more;
     struct litmus_plan *plan = &more[f->jobs_n].plan;
-    int rc = litmus_plan_init(plan, program, impl ? LITMUS_IMPL : LITMUS_PRIMITIVE, reason);
+    int rc = litmus_plan_init(plan, program, model, reason);
     if (rc)
         return rc;
     const char *why = endless(plan);
@@ -418,12 +474,11 @@ int litmus_fleet_run(struct litmus_fleet *f, unsigned job, const struct litmus_t
     struct litmus_shared *s = f->shared;
     litmus_tally_begin(s->tally, f->jobs[job].plan.width);
     memset(s->progress, 0, sizeof(s->progress));
-    s->round = s->done = 0;
+    s->round = s->done = s->closed = 0;
     *tally = s->tally;
     int rc;
     if (f->here) {
-        rc = litmus_is_simulated(f->opts.fabric) ? run_simulated(f, &f->jobs[job])
-                                                 : run_teams(f, &f->jobs[job], litmus_rounds_body);
+        rc = run_job(f, &f->jobs[job]);
         return rc && baton_word_load(&s->stop) ? failure(f) : rc;
     }
     baton_word_store(&s->job, job + 1);

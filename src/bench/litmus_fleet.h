@@ -12,9 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bench/litmus_plan.h"
 #include "bench/litmus_tally.h"
-
-struct baton_program;
 
 struct litmus_settings {
     uint64_t seed;
@@ -28,6 +27,7 @@ struct litmus_fleet_opts {
     const char *options; /* of the fabric; null: none */
     bool in_process;     /* in simulated worlds always */
     bool swap;           /* BATON_CLUSTER_SWAP */
+    const char *kind;    /* of lock, for tests under spec */
     struct litmus_settings settings;
 };
 
@@ -40,12 +40,15 @@ const char *litmus_fabric_missing(const char *fabric);
 /* Without tests and without nodes yet. Null: no memory. */
 struct litmus_fleet *litmus_fleet_create(const struct litmus_fleet_opts *opts);
 
+/* The kinds of lock that there are, one after the other with a space before each; null: this one is among them. */
+const char *litmus_kind_missing(const char *kind);
+
 /*
- * Adds a test; `impl`: its libraries are written out. Returns its number from 0; -EOPNOTSUPP with *reason (static
+ * Adds a test. Returns its number from 0; -EOPNOTSUPP with *reason (static
  * storage) when the contract can not express it; or another error.
  */
-int litmus_fleet_add(struct litmus_fleet *fleet, const struct baton_program *program, bool impl,
-                     uint64_t runs, const char **reason);
+int litmus_fleet_add(struct litmus_fleet *fleet, const struct baton_program *program,
+                     enum litmus_model model, uint64_t runs, const char **reason);
 
 /* Makes the nodes. -errno with the words in baton_error_detail. */
 int litmus_fleet_start(struct litmus_fleet *fleet);

@@ -16,6 +16,8 @@ struct making {
     const struct baton_program *program; /* lowered */
     const struct baton_thread *from;
     struct litmus_thread *to;
+    unsigned result; /* location for what the sequentially consistent memory answers */
+    uint8_t result_id;
     const char **reason;
     unsigned room;
     bool polls; /* then every remote operation has an id of its own */
@@ -135,6 +137,56 @@ static int add_await(struct making *m, const struct baton_op *from, struct litmu
     return add(m, &op);
 }
 
+/* ---- Libraries by locks */
+
+static int add_lock(struct making *m, struct litmus_op op, enum litmus_act act, unsigned lock)
+{
+    op.act = act;
+    op.lock = lock;
+    return add(m, &op);
+}
+
+static int add_release(struct making *m, struct litmus_op op, unsigned lock)
+{
+    int rc = 0;
+    if (m->program->lock[lock].kind == BATON_LOCK_SLOCK) {
+        op.act = LITMUS_GFENCE;
+        for (unsigned n = 0; n < m->program->nodes; n++)
+            op.nodes[op.nodes_n++] = (uint16_t)n;
+        rc = add(m, &op);
+    }
+    return rc ? rc : add_lock(m, op, LITMUS_RELEASE, lock);
+}
+
+static unsigned sc_lock(const struct making *m, const struct litmus_op *op)
+{
+    return m->program->n_locks + op->loc;
+}
+
+/* The word is touched by the card of its node only, so whoever is next sees it by way of the lock. */
+static int add_sc(struct making *m, struct litmus_op op, enum litmus_act act)
+{
+    struct litmus_op wait = op, load = op;
+    int rc = add_lock(m, op, LITMUS_ACQUIRE, sc_lock(m, &op));
+    if (!rc && act != LITMUS_PUT_VALUE && !m->result_id)
+        rc = new_id(m, &m->result_id);
+    op.act = act;
+    op.local = m->result;
+    op.id = act == LITMUS_PUT_VALUE ? 0 : m->result_id;
+    if (!rc)
+        rc = add(m, &op);
+    if (!rc)
+        rc = add_lock(m, op, LITMUS_RELEASE, sc_lock(m, &op));
+    if (rc || act == LITMUS_PUT_VALUE)
+        return rc;
+    rc = add_wait(m, wait, m->result_id);
+    load.act = LITMUS_LOAD;
+    load.loc = m->result;
+    return rc ? rc : add(m, &load);
+}
+
+/* ---- All operations */
+
 static enum litmus_act act_of(const struct baton_op *op)
 {
     switch (op->kind) {
@@ -187,6 +239,18 @@ static int add_op(struct making *m, unsigned i)
         return add_poll(m, i, op);
     case BATON_OP_AWAIT:
         return add_await(m, from, op);
+    case BATON_OP_ACQ:
+        return add_lock(m, op, LITMUS_ACQUIRE, index_of(from->lock));
+    case BATON_OP_REL:
+        return add_release(m, op, index_of(from->lock));
+    case BATON_OP_SCWRITE:
+        return add_sc(m, op, LITMUS_PUT_VALUE);
+    case BATON_OP_SCREAD:
+        return add_sc(m, op, LITMUS_GET);
+    case BATON_OP_SCCAS:
+        return add_sc(m, op, LITMUS_RCAS);
+    case BATON_OP_SCFAA:
+        return add_sc(m, op, LITMUS_RFAA);
     case BATON_OP_RFENCE:
         op.node = from->node - 1;
         break;
@@ -206,8 +270,11 @@ static int add_op(struct making *m, unsigned i)
 static int make_thread(struct litmus_plan *plan, const struct baton_program *p, unsigned t,
                        const char **reason)
 {
-    struct making m = {
-        .program = p, .from = &p->thread[t], .to = &plan->thread[t], .reason = reason};
+    struct making m = {.program = p,
+                       .from = &p->thread[t],
+                       .to = &plan->thread[t],
+                       .result = p->n_locs + t,
+                       .reason = reason};
     int rc = 0;
     m.to->node = m.from->node - 1;
     m.to->regs_n = m.from->n_regs;
@@ -219,14 +286,31 @@ static int make_thread(struct litmus_plan *plan, const struct baton_program *p, 
     return rc;
 }
 
-static int make(struct litmus_plan *plan, const struct baton_program *p, const char **reason)
+/* The declared locks, then one for each word of the sequentially consistent memory; a result word a thread. */
+static void make_libraries(struct litmus_plan *plan, const struct baton_program *p)
+{
+    plan->locks_n = p->n_locks + p->n_locs;
+    plan->held_most = p->n_locks + 1;
+    for (unsigned i = 0; i < p->n_locks; i++)
+        plan->lock_node[i] = p->lock[i].node - 1;
+    for (unsigned i = 0; i < p->n_locs; i++)
+        plan->lock_node[p->n_locks + i] =
+            p->loc[i].kind == BATON_LOC_SC ? p->loc[i].node - 1 : LITMUS_HIDDEN;
+    for (unsigned t = 0; t < p->n_threads; t++)
+        plan->loc[plan->locs_n++] =
+            (struct litmus_loc){.node = p->thread[t].node - 1, .column = LITMUS_HIDDEN};
+}
+
+static int make(struct litmus_plan *plan, const struct baton_program *p, bool locks,
+                const char **reason)
 {
     plan->nodes = p->nodes;
     plan->width = p->width;
     plan->thread = calloc(p->n_threads + 1, sizeof(*plan->thread));
     plan->shown = calloc(p->n_threads + 1, sizeof(*plan->shown));
-    plan->loc = calloc(p->n_locs + 1, sizeof(*plan->loc));
-    if (!plan->thread || !plan->shown || !plan->loc)
+    plan->loc = calloc(p->n_locs + p->n_threads + 1, sizeof(*plan->loc));
+    plan->lock_node = calloc(p->n_locks + p->n_locs + 1, sizeof(*plan->lock_node));
+    if (!plan->thread || !plan->shown || !plan->loc || !plan->lock_node)
         return -ENOMEM;
     plan->threads_n = p->n_threads;
     plan->locs_n = p->n_locs;
@@ -236,6 +320,8 @@ static int make(struct litmus_plan *plan, const struct baton_program *p, const c
             .init = p->loc[i].init,
             .column = i < p->n_shown_locs ? p->loc_column + i : LITMUS_HIDDEN,
         };
+    if (locks)
+        make_libraries(plan, p);
     int rc = 0;
     for (unsigned t = 0; t < p->n_threads && !rc; t++)
         rc = make_thread(plan, p, t, reason);
@@ -245,7 +331,10 @@ static int make(struct litmus_plan *plan, const struct baton_program *p, const c
 int litmus_plan_init(struct litmus_plan *plan, const struct baton_program *program,
                      enum litmus_model model, const char **reason)
 {
-    enum baton_model as = model == LITMUS_IMPL ? BATON_MODEL_IMPL : BATON_MODEL_TSO;
+    static const enum baton_model models[] = {[LITMUS_PRIMITIVE] = BATON_MODEL_TSO,
+                                              [LITMUS_SPEC] = BATON_MODEL_SPEC,
+                                              [LITMUS_IMPL] = BATON_MODEL_IMPL};
+    enum baton_model as = models[model];
     struct baton_program lowered;
     *plan = (struct litmus_plan){0};
     int rc = baton_program_supports(program, as, reason);
@@ -253,7 +342,7 @@ int litmus_plan_init(struct litmus_plan *plan, const struct baton_program *progr
         rc = baton_program_lower(program, as, &lowered);
     if (rc)
         return rc;
-    rc = make(plan, &lowered, reason);
+    rc = make(plan, &lowered, model == LITMUS_SPEC, reason);
     baton_program_fini(&lowered);
     if (rc)
         litmus_plan_fini(plan);
@@ -267,6 +356,7 @@ void litmus_plan_fini(struct litmus_plan *plan)
     free(plan->thread);
     free(plan->shown);
     free(plan->loc);
+    free(plan->lock_node);
     *plan = (struct litmus_plan){0};
 }
 

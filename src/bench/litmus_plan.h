@@ -4,7 +4,8 @@
  * contract, whose names for operations are the same: it includes neither.
  *
  * Shared variables, and under impl locks, sequentially consistent memory and the global fence, are written out
- * by the model (model/lower.c) before. Nodes count from 0 here.
+ * by the model (model/lower.c) before. Under spec a release of an slock has a global fence before it, and each
+ * word of the sequentially consistent memory a lock on its node. Nodes count from 0 here.
  */
 #ifndef BATON_BENCH_LITMUS_PLAN_H
 #define BATON_BENCH_LITMUS_PLAN_H
@@ -33,6 +34,8 @@ enum litmus_act {
     LITMUS_WAIT,      /* id */
     LITMUS_RFENCE,    /* node */
     LITMUS_GFENCE,    /* nodes */
+    LITMUS_ACQUIRE,   /* lock */
+    LITMUS_RELEASE,   /* lock */
     /* Only in libraries that are written out: */
     LITMUS_AWAIT,     /* until one of awaited[] is a */
     LITMUS_GET_UNTIL, /* gets local from loc, and waits, until it is a */
@@ -51,7 +54,7 @@ struct litmus_sum {
 
 struct litmus_op {
     enum litmus_act act;
-    unsigned reg, loc, local, node;
+    unsigned reg, loc, local, node, lock;
     uint16_t id; /* 0: none */
     unsigned nodes_n, awaited_n;
     uint16_t nodes[LITMUS_NODES_MAX];
@@ -70,6 +73,7 @@ struct baton_program;
 
 enum litmus_model {
     LITMUS_PRIMITIVE, /* operations as they are: the model's "tso", which has polls */
+    LITMUS_SPEC,      /* libraries by locks that the harness has: the model's "spec" */
     LITMUS_IMPL       /* libraries by their implementations: the model's "impl" */
 };
 
@@ -87,6 +91,8 @@ struct litmus_shown {
 
 struct litmus_plan {
     unsigned nodes, threads_n, locs_n, width; /* columns of an outcome, as the model numbers them */
+    unsigned locks_n, held_most;              /* spec; how many a thread may hold at a time */
+    unsigned *lock_node;                      /* LITMUS_HIDDEN: there is no such lock */
     struct litmus_thread *thread;
     struct litmus_shown *shown;
     struct litmus_loc *loc;

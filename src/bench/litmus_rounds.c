@@ -32,6 +32,8 @@ struct worker {
     uint32_t *slots;     /* by location: its place in an instance */
     uint32_t *instances; /* the order in which they run */
     struct litmus_word *words;
+    struct litmus_holder holder;
+    uint32_t instance; /* that is running */
     uint64_t begun, deadline_ns;
 };
 
@@ -235,11 +237,19 @@ static bool before(void *arg, struct baton_ep *ep, unsigned op)
     return w->pace.ring == 4 || baton_random_below(&w->random, 4) < w->pace.ring;
 }
 
-/* What the thread leaves in its registers; and whether the run counts. */
-static int run_instance(struct worker *w, uint32_t instance, const struct litmus_timing *timing)
+static int lock(void *arg, struct baton_ep *ep, unsigned which, bool acquire)
 {
+    struct worker *w = arg;
+    return litmus_holder_lock(&w->holder, ep, which, w->instance, acquire);
+}
+
+/* What the thread leaves in its registers; and whether the run counts. */
+static int run_instance(struct worker *w, uint32_t instance)
+{
+    const struct litmus_harness harness = {before, lock, w};
     int64_t reg[LITMUS_REGS_MAX] = {0};
-    int rc = litmus_thread_run(w->ep, w->thread, w->words, w->deadline_ns, timing, reg);
+    w->instance = instance;
+    int rc = litmus_thread_run(w->ep, w->thread, w->words, w->deadline_ns, &harness, reg);
     if (rc > 0 && baton_now(w->ep) >= w->deadline_ns)
         return -ETIMEDOUT;
     if (rc < 0)
@@ -263,14 +273,13 @@ static int drain(struct worker *w)
 
 static int run_instances(struct worker *w, uint32_t n)
 {
-    const struct litmus_timing timing = {before, w};
     w->deadline_ns = baton_now(w->ep) + w->place->settings->patience_ns;
     for (uint32_t i = 0; i < n; i++) {
         find_words(w, w->instances[i]);
         if (w->pace.meet)
             meet(w);
         pause_below(w, w->pace.stagger);
-        int rc = run_instance(w, w->instances[i], &timing);
+        int rc = run_instance(w, w->instances[i]);
         if (rc)
             return fail(w, rc, "an operation");
     }
@@ -332,7 +341,10 @@ static int rounds(struct worker *w)
             baton_word_store(&w->shared->round, w->round + 1);
         }
     }
-    return rc;
+    if (rc)
+        return rc;
+    rc = litmus_holder_close(&w->holder, w->ep);
+    return rc ? fail(w, rc, "a waiter") : barrier(w);
 }
 
 static int with_worker(struct baton_ep *ep, unsigned thread, const struct litmus_place *place,
@@ -344,7 +356,14 @@ static int with_worker(struct baton_ep *ep, unsigned thread, const struct litmus
     w.slots = calloc(w.plan->locs_n + 1, sizeof(*w.slots));
     w.words = calloc(w.plan->locs_n + 1, sizeof(*w.words));
     w.instances = calloc(place->settings->batch, sizeof(*w.instances));
-    int rc = w.slots && w.words && w.instances ? run(&w) : fail(&w, -ENOMEM, "a thread's memory");
+    int rc = w.slots && w.words && w.instances ? 0 : fail(&w, -ENOMEM, "a thread's memory");
+    if (!rc &&
+        (rc = litmus_holder_open(&w.holder, ep, &place->tables, w.plan, place->settings->batch)))
+        fail(&w, rc, "a waiter");
+    if (!rc)
+        rc = run(&w);
+    int close_rc = litmus_holder_close(&w.holder, ep);
+    rc = rc ? rc : close_rc;
     free(w.slots);
     free(w.words);
     free(w.instances);
@@ -370,7 +389,7 @@ static int once(struct worker *w)
     lie_in_order(w);
     find_words(w, 0);
     w->deadline_ns = BATON_NEVER;
-    int rc = w->thread ? run_instance(w, 0, NULL) : 0;
+    int rc = w->thread ? run_instance(w, 0) : 0;
     if (!rc)
         rc = drain(w);
     return rc ? fail(w, rc, "an operation") : 0;

@@ -9,6 +9,8 @@
  *     attendants  read the final values of their node's words                  -- barrier
  *     worker 0    counts the final states, while the next round begins
  *
+ * After the last round nobody leaves before all have given up what they need to hold locks.
+ *
  * A worker is a thread of the test, and the first one of a node is its attendant; a node without threads has an
  * attendant all the same, since its words are its own business. Where the world is simulated there is one instance
  * at a time, and its schedule is the world's.
@@ -17,6 +19,7 @@
 #define BATON_BENCH_LITMUS_ROUNDS_H
 
 #include "bench/litmus_fleet.h"
+#include "bench/litmus_locks.h"
 #include "bench/litmus_pace.h"
 #include "bench/litmus_thread.h"
 
@@ -39,6 +42,7 @@ struct litmus_shared {
     uint64_t ready, left;     /* processes that have their node, that have given it back */
     uint64_t job;             /* 1 + the job that is running, 0 before the first */
     uint64_t done;            /* processes that are through with it */
+    uint64_t closed;          /* processes that have no lock of others open any more */
     uint64_t quit;            /* there will be no more jobs */
     uint64_t stop;            /* 1 + who has failed first */
     uint64_t arrived, passed; /* barrier: workers that wait, barriers passed so far */
@@ -59,8 +63,9 @@ struct litmus_place {
     const struct litmus_settings *settings;
     const struct litmus_job *job;
     unsigned node;
-    struct baton_ep *ep; /* for setting up */
-    char *memory;        /* of its segment */
+    struct litmus_tables tables; /* of the job */
+    struct baton_ep *ep;         /* for setting up */
+    char *memory;                /* of its segment */
 };
 
 unsigned litmus_workers(const struct litmus_plan *plan);

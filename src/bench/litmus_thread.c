@@ -13,6 +13,7 @@ struct state {
     const struct litmus_word *word;
     int64_t *reg;
     uint64_t deadline_ns;
+    const struct litmus_harness *harness;
     bool ring; /* what is posted now */
 };
 
@@ -131,6 +132,9 @@ static int execute(const struct state *s, const struct litmus_op *op)
         return baton_rfence(s->ep, op->node);
     case LITMUS_GFENCE:
         return baton_gfence(s->ep, op->nodes, op->nodes_n);
+    case LITMUS_ACQUIRE:
+    case LITMUS_RELEASE:
+        return s->harness->lock(s->harness->arg, s->ep, op->lock, op->act == LITMUS_ACQUIRE);
     case LITMUS_AWAIT:
         return await(s, op);
     case LITMUS_GET_UNTIL:
@@ -144,13 +148,13 @@ static int execute(const struct state *s, const struct litmus_op *op)
 
 int litmus_thread_run(struct baton_ep *ep, const struct litmus_thread *thread,
                       const struct litmus_word *word, uint64_t deadline_ns,
-                      const struct litmus_timing *timing, int64_t *reg)
+                      const struct litmus_harness *harness, int64_t *reg)
 {
-    struct state s = {ep, word, reg, deadline_ns, true};
+    struct state s = {ep, word, reg, deadline_ns, harness, true};
     int rc = 0;
     for (unsigned i = 0; i < thread->ops_n && !rc; i++) {
-        if (timing)
-            s.ring = timing->before(timing->arg, ep, i);
+        if (harness && harness->before)
+            s.ring = harness->before(harness->arg, ep, i);
         rc = execute(&s, &thread->op[i]);
     }
     return rc;

@@ -12,6 +12,7 @@
  *     poll n                     baton_wait, by an id of its own for the operation that the poll answers
  *     rfence n, gfence n, m      baton_rfence, baton_gfence
  *     assume                     the run is no run, if it does not hold
+ *     acq l, rel l               the harness's locks, or what the model has written out for them
  *
  * A baton_order stands before every post, since the language orders what the contract orders there. Every post
  * is followed by baton_flush, unless the harness wants otherwise: an operation of the language is under way as
@@ -33,21 +34,23 @@ struct litmus_word {
 };
 
 /*
- * What a harness may change about when things happen: called before each operation with its number, and says
- * whether the post that it may be rings at once. Whatever is not rung rings with the next wait.
+ * What a harness does in between. `before` is called before each operation with its number, and says whether the
+ * post that it may be rings at once; whatever is not rung rings with the next wait. `lock` acquires or releases a
+ * lock; only threads with such operations need it.
  */
-struct litmus_timing {
+struct litmus_harness {
     bool (*before)(void *arg, struct baton_ep *ep, unsigned op);
+    int (*lock)(void *arg, struct baton_ep *ep, unsigned lock, bool acquire);
     void *arg;
 };
 
 /*
  * Executes the thread; `reg` (regs_n of them) begins as zeros and holds the final values. 0: done, though what
  * it has posted may still be on its way. 1: this is no run, see above, or a wait for others has reached
- * `deadline_ns`: its outcome does not count. Negative: an error of the fabric. `timing` may be null.
+ * `deadline_ns`: its outcome does not count. Negative: an error of the fabric. `harness` may be null.
  */
 int litmus_thread_run(struct baton_ep *ep, const struct litmus_thread *thread,
                       const struct litmus_word *word, uint64_t deadline_ns,
-                      const struct litmus_timing *timing, int64_t *reg);
+                      const struct litmus_harness *harness, int64_t *reg);
 
 #endif

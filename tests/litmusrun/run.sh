@@ -5,6 +5,7 @@
 # Shows what `baton litmus run` sees, prints and how it exits. PART is one of:
 #   corpus    every test of the collection, a thousand times on shm, under MODEL: nothing that the model
 #             forbids is seen, and nothing is skipped but what has to be
+#   locks     the tests with locks, and sequentially consistent memory, with every kind of lock
 #   simulated the same on FABRIC, which is simulated: what it does by chance the model allows
 #   threads   the same on shm, its nodes in one process
 #   form      the output, line by line, is litmus7's with ours below it; the JSON says the same
@@ -50,10 +51,22 @@ corpus() {
     case $what in
     tso) all=$(($(skips 'locks and sequentially consistent memory .*') + $(skips 'it polls what no .*'))) ;;
     wait) all=$(($(skips 'locks and sequentially consistent memory .*') + $(skips '"poll" exists only under tso.*'))) ;;
-    impl) all=$(($(skips '"poll" exists only under tso.*') + $(skips 'a thread that an assume ends .*'))) ;;
+    spec | impl) all=$(($(skips '"poll" exists only under tso.*') + $(skips 'a thread that an assume ends .*'))) ;;
     esac
     [ "$skipped" = "$all" ] || wrong "$skipped tests skipped, of them $all for a reason that is known"
     grep -q '^Observation .* Sometimes' "$tmp/out" || wrong "no test has ended in more than one way"
+}
+
+locks() {
+    local kind
+    mkdir "$tmp/tests"
+    grep -lE '^ (lock|sc) ' ./*.litmus | xargs -I '{}' cp '{}' "$tmp/tests"
+    for kind in ts ticket mcs alock farlock farlock-g merge; do
+        for what in shm step; do
+            good --fabric $what --lock $kind --runs 100 "$tmp/tests"
+            grep -q "^Fabric $what.*, locks of kind $kind\$" "$tmp/out" || wrong "it does not name the kind"
+        done
+    done
 }
 
 # step keeps what the contract promises, and nothing else: not that results of gets arrive in the order of the
@@ -96,7 +109,7 @@ Fabric shm, 500 runs, seed 3
 END
     "$baton" litmus run --runs 500 --show all fig8a.litmus >"$tmp/out" || wrong "fig8a: status $?"
     grep -qE '^[0-9 ]*:>1:a=[0-9]+; 1:b=[0-9]+; x=1; y=1;$' "$tmp/out" || wrong "--show all shows less"
-    grep -q '^Model impl ' "$tmp/out" || wrong "a test with locks is not compared with impl"
+    grep -q '^Model spec (axioms: ' "$tmp/out" || wrong "a test with locks is not compared with spec"
     sed 's/^exists/~exists/; /Result/d' get-wait-read.litmus >"$tmp/get-wait-read.litmus"
     "$baton" litmus run --runs 500 "$tmp/get-wait-read.litmus" >"$tmp/out" || wrong "~exists: status $?"
     for line in 'Test get-wait-read Forbidden' Ok 'Positive: 500, Negative: 0'; do
@@ -106,8 +119,8 @@ END
         wrong "--json: status $?"
     sed -i -E 's/"(seconds|first)":[0-9.]+/"\1":T/g' "$tmp/out"
     matches "$tmp/out" <<'END'
-\{"test":"get-wait-read","model":"tso","fabric":"shm","simulated":false,"seed":1,"batch":64,"skipped":null,"error":null,"observation":"Never","runs":500,"voids":0,"positive":0,"negative":500,"expected":"Never","ok":true,"forbidden":0,"torn":0,"allowed":[0-9]+,"allowed_seen":[0-9]+,"states":\[(,?\{"count":[0-9]+,"witness":false,"class":"allowed","first":T,"values":\{"[^}]*\}\})+\],"seconds":T\}
-\{"test":"poll-nothing","model":"tso","fabric":"shm","simulated":false,"seed":1,"batch":64,"skipped":"it polls what no operation answers, so no run of it ends","error":null\}
+\{"test":"get-wait-read","model":"tso","fabric":"shm","simulated":false,"seed":1,"batch":64,"lock":null,"skipped":null,"error":null,"observation":"Never","runs":500,"voids":0,"positive":0,"negative":500,"expected":"Never","ok":true,"forbidden":0,"torn":0,"allowed":[0-9]+,"allowed_seen":[0-9]+,"states":\[(,?\{"count":[0-9]+,"witness":false,"class":"allowed","first":T,"values":\{"[^}]*\}\})+\],"seconds":T\}
+\{"test":"poll-nothing","model":"tso","fabric":"shm","simulated":false,"seed":1,"batch":64,"lock":null,"skipped":"it polls what no operation answers, so no run of it ends","error":null\}
 END
 }
 
@@ -148,7 +161,8 @@ status() {
     ends 2 'x.litmus:1:7:' "$tmp/x.litmus"
     # One bad file does not keep the others from running.
     ends 2 'Observation fig5 ' --runs 100 "$tmp/x.litmus" fig5.litmus
-    ends 2 '--model takes tso, wait or impl' --model spec fig5.litmus
+    ends 2 '--model takes tso, wait, spec or impl' --model sc fig5.litmus
+    ends 2 'no lock "none"; there is: ts' --lock none fig8a.litmus
     ends 2 '--runs takes a number from 1' --runs 0 fig5.litmus
     ends 2 '--batch takes a number from 1' --batch x fig5.litmus
     ends 2 'cond or all' --show some fig5.litmus
@@ -198,7 +212,7 @@ kill_node() {
 soak() {
     local seed=${BATON_SOAK_SEED:-$(date +%s)} end=$((SECONDS + BATON_SOAK_SECONDS))
     echo "first seed $seed (BATON_SOAK_SEED=$seed repeats it)"
-    for model in tso wait impl; do
+    for model in tso wait spec impl; do
         good --model $model --runs 10000 .
     done
     while [ "$SECONDS" -lt "$end" ] && [ "$bad" = 0 ]; do
@@ -214,6 +228,7 @@ soak() {
 
 case $part in
 corpus) corpus ;;
+locks) locks ;;
 simulated) simulated ;;
 threads) good --in-process --runs 300 . ;;
 form) form ;;
