@@ -131,6 +131,9 @@ status() {
     [ "$(grep '^Unknown: ' "$tmp/out")" = \
         'Unknown: fig4b under wait, axioms: gave up at the limit of states' ] ||
         wrong "not fig4b alone, or not its axioms alone: $(grep '^Unknown' "$tmp/out")"
+    ends 0 'Impossible: none of the 2 states of the machine leads there' check -m impl --explain \
+        --max-states 5 fig8b.litmus
+    grep -q '^No explanation: gave up at the limit of states' "$tmp/out" || wrong "not why not"
     # In folders, what the model does not take is skipped, and so is what is no test.
     mkdir "$tmp/mixed"
     cp fig8a.litmus fig4b.litmus check.sh "$tmp/mixed"
