@@ -79,6 +79,7 @@ static void on_error(void *arg, ucp_ep_h ucp, ucs_status_t status)
     if (l->lost || ucp != l->ucp)
         return;
     snprintf(why, sizeof(why), "the connection has ended: %s", UCX(ucs_status_string)(status));
+    l->ended = true;
     baton_ucx_link_lose(l, why);
 }
 
@@ -148,7 +149,7 @@ bool baton_ucx_link_drain(struct ucx_link *l)
     while (l->head != l->tail && baton_ucx_entry(l, l->head)->over) {
         struct ucx_entry *e = baton_ucx_entry(l, l->head++);
         const struct baton_op *op = &e->op;
-        if (l->lost && !l->failed && e->rc == -EHOSTDOWN)
+        if (l->ended && !l->failed && e->rc == -EHOSTDOWN)
             await_notice(l);
         int rc = l->failed ? -ECANCELED : e->rc;
         uint64_t unused;
@@ -213,6 +214,7 @@ void baton_ucx_link_send(struct ucx_link *l, const void *request, size_t bytes)
         return;
     ucs_status_ptr_t r = UCX(ucp_am_send_nbx)(l->ucp, UCX_AM_REQUEST, NULL, 0, request, bytes, &p);
     if (UCS_PTR_IS_ERR(r)) {
+        l->ended = true;
         baton_ucx_link_lose(l, UCX(ucs_status_string)(UCS_PTR_STATUS(r)));
     } else if (r) {
         uint32_t idle = 0;
@@ -345,7 +347,7 @@ int baton_ucx_link_connect(struct ucx_link *l)
     l->token = baton_word_faa(&n->tokens, 1) + 1;
     l->next = l->done = 1;
     l->lost = l->broken = 0;
-    l->failed = false;
+    l->failed = l->ended = false;
     rc = open_connection(l, &card);
     if (rc)
         return rc;
@@ -357,7 +359,8 @@ int baton_ucx_link_connect(struct ucx_link *l)
         l->proven = l->token;
         return 0;
     }
-    await_notice(l);
+    if (l->ended)
+        await_notice(l);
     rc = baton_fail(rc, "node %u does not answer: %s", l->node, l->lost ? l->text : strerror(-rc));
     baton_ucx_link_disconnect(l);
     l->lost = l->broken = 0;

@@ -147,6 +147,7 @@ struct ucx_link {
     uint64_t next, done; /* numbers of the next request; of the first without an answer */
     uint64_t still_ns;   /* since when nothing is heard; 0: something was, or nobody has looked */
     int lost;            /* 0, or why the connection is no longer one */
+    bool ended;          /* by itself: UCX has found it so */
     int broken;          /* 0, or why nothing is sent any more */
     bool failed;         /* an entry has been given its error: the rest is cancelled */
     char text[256];      /* why it broke */

@@ -3,6 +3,7 @@
  * usage: conformance --list
  *        conformance --world WORLD [--group GROUP] [--case NAME[,NAME]] [--lock KIND|all] [--seed S]
  *                    [--options FABRIC-OPTIONS] [--slower N]
+ *                    [--namespaces PREFIX --meet SETTINGS]
  *
  * Runs every case of the group (all groups when there is none) that makes sense in that world, each in a
  * process of its own under a watchdog. The cases about locks run for each kind that --lock names. S may be
@@ -10,13 +11,16 @@
  */
 #include "suite.h"
 
+#include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,8 +38,8 @@ static const struct conf_world worlds[] = {
     {"shm", "shm", CONF_SHM, 0, NULL},
     {"shm-processes", "shm", CONF_PROCS, 0, NULL},
     {"verbs", "verbs", CONF_VERBS, 0, NULL},
-    {"ucx", "ucx", CONF_UCX, 0, "mode=am,tls=tcp"},
-    {"ucx-processes", "ucx", CONF_PROCS, 0, "mode=am,tls=tcp"},
+    {"ucx-am", "ucx", CONF_UCX, 0, "mode=am,tls=tcp"},
+    {"ucx-am-processes", "ucx", CONF_PROCS, 0, "mode=am,tls=tcp"},
 };
 #define WORLDS (sizeof(worlds) / sizeof(worlds[0]))
 
@@ -105,6 +109,21 @@ int conf_leftovers(const struct conf *c)
              : 0;
 }
 
+/* As ip netns exec does it: what /sys tells of interfaces is of the namespace that it was mounted in. */
+static int go_to_namespace(const char *prefix, int node)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "/run/netns/%s%d", prefix, node);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    int rc = setns(fd, CLONE_NEWNET) || unshare(CLONE_NEWNS) ||
+             mount("", "/", "none", MS_SLAVE | MS_REC, NULL) || umount2("/sys", MNT_DETACH) ||
+             mount("sysfs", "/sys", "sysfs", 0, NULL);
+    close(fd);
+    return rc;
+}
+
 int conf_open_opts(const struct conf *c, struct baton_cluster_opts *opts,
                    struct baton_cluster **out)
 {
@@ -114,6 +133,8 @@ int conf_open_opts(const struct conf *c, struct baton_cluster_opts *opts,
     opts->options = c->options ? c->options : c->world->options;
     if (!c->meet)
         return baton_cluster_open(opts, out);
+    if (c->namespaces && go_to_namespace(c->namespaces, opts->first))
+        return conf_fail(__FILE__, __LINE__, "no namespace %s%d", c->namespaces, opts->first);
     char all[512];
     snprintf(all, sizeof(all), "%s,%s", c->meet, opts->options);
     opts->options = all;
@@ -161,12 +182,13 @@ static void run_case(const struct group *g, const struct conf_case *t, struct co
 {
     static unsigned serial;
     struct baton_net_place place;
-    bool meets = conf_is(c, CONF_PROCS) && baton_net_meets(c->world->fabric);
+    bool meets = conf_is(c, CONF_PROCS) && baton_net_meets(c->world->fabric) && !c->namespaces;
     if (meets && baton_net_place_make(&place)) {
         fprintf(stderr, "conformance: %s\n", baton_error_detail());
         exit(1);
     }
-    c->meet = meets ? place.options : NULL;
+    if (!c->namespaces)
+        c->meet = meets ? place.options : NULL;
     uint64_t begin = conf_clock_ns();
     snprintf(c->cluster_name, sizeof(c->cluster_name), "conformance-%d-%u", (int)getpid(),
              serial++);
@@ -277,6 +299,10 @@ int main(int argc, char **argv)
             c.seed = seed_of(argv[++i]);
         else if (!strcmp(argv[i], "--options"))
             c.options = argv[++i];
+        else if (!strcmp(argv[i], "--namespaces"))
+            c.namespaces = argv[++i];
+        else if (!strcmp(argv[i], "--meet"))
+            c.meet = argv[++i];
         else if (!strcmp(argv[i], "--slower"))
             c.slower = (unsigned)strtoul(argv[++i], NULL, 0);
         else

@@ -47,7 +47,8 @@ struct conf {
     unsigned slower;     /* how many times slower this build or world is than an ordinary one */
     const char *options; /* of the fabric; null: none */
     char cluster_name[BATON_NAME_MAX + 1];
-    const char *meet; /* settings by which processes meet; null: the name is enough */
+    const char *meet;       /* settings by which processes meet; null: the name is enough */
+    const char *namespaces; /* node n goes into the network namespace of this name and n; or null */
 };
 
 struct conf_case {

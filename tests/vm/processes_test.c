@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: processes_test share|kill
+ * usage: processes_test share|kill [RUNS]
  *
- * Shows that nodes in processes of their own work together over RDMA devices (share: a lock keeps a count
+ * Shows that nodes in processes of their own work together over a network (share: a lock keeps a count
  * that nobody loses), and that when one of them is killed while it connects, while it has traffic, or
- * while it holds a lock, every call of the others ends within two seconds (kill). Three processes, on
- * rxe0 and rxe1 in turn, meet over a rendezvous.
+ * while it holds a lock, RUNS times each, every call of the others ends within two seconds (kill). Three
+ * processes meet over a rendezvous. In the test machine they are on rxe0 and rxe1 in turn; tests/ucx builds
+ * the same for another fabric.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,6 +25,7 @@
 #include <baton/lock.h>
 
 #include "../late.h"
+#include "fabric/net_place.h"
 
 #define CHECK(cond, ...)                                                                           \
     do {                                                                                           \
@@ -41,7 +43,6 @@
     } while (0)
 #define ALL (BATON_READ | BATON_WRITE | BATON_ATOMIC)
 #define LIMIT_NS (UINT64_C(2000000000) + late_ns())
-#define SECRET "/tmp/processes_test.secret"
 
 enum { NODES = 3, VICTIM = 1, ROUNDS = 60 };
 enum phase { CONNECT, TRAFFIC, HOLD, PHASES, SHARE };
@@ -73,13 +74,20 @@ struct world {
     struct baton_waiter *waiter;
 };
 
-static void enter(struct world *w, unsigned port)
+static void enter(struct world *w, const struct baton_net_place *place)
 {
-    char options[200], name[16];
+    char settings[64], options[300], name[16];
     struct baton_cluster_opts o = BATON_CLUSTER_OPTS;
-    snprintf(options, sizeof(options),
-             "rendezvous=127.0.0.1:%u,secret=" SECRET ",device=rxe%d,allow_torn=1", port, self % 2);
-    o.fabric = "verbs";
+#ifdef UCX_MODE
+    const char *fabric = "ucx";
+    snprintf(settings, sizeof(settings), "mode=" UCX_MODE ",tls=tcp%s",
+             strcmp(UCX_MODE, "rma") ? "" : ",allow_torn=1");
+#else
+    const char *fabric = "verbs";
+    snprintf(settings, sizeof(settings), "device=rxe%d,allow_torn=1", self % 2);
+#endif
+    snprintf(options, sizeof(options), "%s,%s", place->options, settings);
+    o.fabric = fabric;
     o.nodes = NODES;
     o.first = self;
     o.options = options;
@@ -219,7 +227,7 @@ static void survive(struct world *w, enum phase phase)
 
 /* ---- Processes */
 
-static pid_t start(int node, enum phase phase, unsigned port)
+static pid_t start(int node, enum phase phase, const struct baton_net_place *place)
 {
     fflush(stdout);
     pid_t pid = fork();
@@ -229,7 +237,7 @@ static pid_t start(int node, enum phase phase, unsigned port)
     self = node;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     alarm(100);
-    enter(&w, port);
+    enter(&w, place);
     if (phase == SHARE)
         share(&w);
     else if (node == VICTIM)
@@ -239,12 +247,14 @@ static pid_t start(int node, enum phase phase, unsigned port)
     exit(0);
 }
 
-static void run(enum phase phase, unsigned port, uint64_t after_us)
+static void run(enum phase phase, uint64_t after_us)
 {
+    struct baton_net_place place;
     pid_t pid[NODES];
+    RC(baton_net_place_make(&place), 0);
     memset(shared, 0, sizeof(*shared));
     for (int n = 0; n < NODES; n++)
-        pid[n] = start(n, phase, port);
+        pid[n] = start(n, phase, &place);
     if (phase != SHARE) {
         while (!baton_word_load(&shared->in_phase) && !waitpid(pid[VICTIM], NULL, WNOHANG))
             nap();
@@ -262,23 +272,21 @@ static void run(enum phase phase, unsigned port, uint64_t after_us)
         CHECK(got == pid[n] && WIFEXITED(status) && !WEXITSTATUS(status), "node %d ended with 0x%x",
               n, status);
     }
+    baton_net_place_remove(&place);
 }
 
 int main(int argc, char **argv)
 {
-    unsigned port = 7700;
+    unsigned runs = argc > 2 ? (unsigned)atoi(argv[2]) : 2;
     setvbuf(stdout, NULL, _IOLBF, 0);
     shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(shared != MAP_FAILED, "no memory");
-    late_watch();
-    unlink(SECRET);
-    RC(baton_secret_create(SECRET), 0);
     if (argc == 2 && !strcmp(argv[1], "share")) {
-        run(SHARE, port, 0);
-    } else if (argc == 2 && !strcmp(argv[1], "kill")) {
+        run(SHARE, 0);
+    } else if (argc > 1 && !strcmp(argv[1], "kill")) {
         for (int phase = 0; phase < PHASES; phase++)
-            for (unsigned i = 0; i < 2; i++)
-                run((enum phase)phase, ++port, (i * 3571 + (unsigned)phase * 977) % 5000);
+            for (unsigned i = 0; i < runs; i++)
+                run((enum phase)phase, (i * 3571 + (unsigned)phase * 977) % 20000);
     } else {
         return 2;
     }
