@@ -27,7 +27,7 @@ void baton_coro_yield(struct baton_coro *coro);
 /*
  * The stack of one that is not running: the part in use, [*from, top). Whoever keeps a copy of those bytes
  * and puts it back, with baton_coro_rewind, takes the coroutine back to that moment. -ENOSYS where contexts
- * are opaque, and under sanitizers, which keep notes of stacks elsewhere.
+ * are opaque, and under sanitizers that keep stacks or notes of them elsewhere.
  */
 int baton_coro_stack(const struct baton_coro *coro, char **from, char **top);
 void baton_coro_rewind(struct baton_coro *coro, char *from);

@@ -173,7 +173,8 @@ static bool push(struct search *d)
         l->steps = more;
         l->room = n;
     }
-    memcpy(l->steps, steps, n * sizeof(*steps));
+    if (n)
+        memcpy(l->steps, steps, n * sizeof(*steps));
     l->n = n;
     l->next = 0;
     if (n > 1 || (n && x->chooses))

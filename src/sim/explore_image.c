@@ -15,6 +15,8 @@
 
 static void part(struct bytes *m, void *at, size_t bytes)
 {
+    if (!bytes)
+        return;
     if (!m->saving) {
         memcpy(at, m->at + m->n, bytes);
     } else {

@@ -102,6 +102,23 @@ static bool plan_polls(const struct litmus_plan *plan)
     return false;
 }
 
+/* With the threads in each other's places. */
+static uint64_t ghost_hash(void *arg, const uint8_t *to)
+{
+    const struct second_program *p = arg;
+    const struct run *r = p->arg;
+    uint64_t sum = 0;
+    for (unsigned t = 0; t < p->threads_n; t++) {
+        uint64_t h = (to[t] + (uint64_t)r->seen[t].how * 16 + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        for (unsigned i = 0; i < r->plan->thread[t].regs_n; i++) {
+            h = (h ^ (uint64_t)r->seen[t].reg[i]) * UINT64_C(0xff51afd7ed558ccd);
+            h ^= h >> 32;
+        }
+        sum += h * UINT64_C(0xc4ceb9fe1a85ec53);
+    }
+    return sum;
+}
+
 static int explore(struct run *r, const struct litmus_sim_opts *opts, struct second_result *out)
 {
     const struct litmus_plan *plan = r->plan;
@@ -130,6 +147,13 @@ static int explore(struct run *r, const struct litmus_sim_opts *opts, struct sec
     x.digests = opts->digests;
     x.self_check = opts->self_check;
     x.seconds_max = opts->seconds_max;
+    uint8_t classes[SIM_THREADS_MAX];
+    for (unsigned t = 0; t < plan->threads_n; t++)
+        classes[t] = (uint8_t)(t == opts->twin ? 0 : t);
+    if (opts->twin) {
+        x.classes = classes;
+        x.ghost_hash = ghost_hash;
+    }
     int rc = second_real(&p, &x, out);
     free(x.found);
     return rc;

@@ -23,6 +23,7 @@ struct litmus_sim_opts {
     bool self_check; /* equal digests must mean equal stacks */
     bool swap;       /* posts that nothing orders may change places */
     double seconds_max;
+    unsigned twin; /* not 0: this thread is the same as thread 0, and may be taken for it */
 };
 
 struct litmus_sim_result {

@@ -8,6 +8,7 @@
  *     litmus_sim_test files DIR           all tests of a folder
  *     litmus_sim_test all FROM N          N of all programs of two nodes, two threads, two operations each
  *     litmus_sim_test random SEED N       random programs: up to 3 nodes, 4 threads, 8 operations
+ *     litmus_sim_test twins SEED N        with a thread that is there twice, and may be exchanged for the other
  *     litmus_sim_test second SEED N       small ones, explored by the driver and by those of second.h
  *
  * Programs with locks or sequentially consistent memory are compared under impl, where the model writes them
@@ -75,6 +76,21 @@ static bool skip(struct totals *total, const struct baton_program *p, const char
     return true;
 }
 
+/* All outcomes once more, with two threads in each other's places. */
+static void exchange(struct baton_outcomes *set, const struct baton_thread *a,
+                     const struct baton_thread *b)
+{
+    int64_t *row = malloc((set->width + 1) * sizeof(*row));
+    for (size_t i = 0, n = set->n; row && i < n; i++) {
+        const int64_t *from = baton_outcomes_row(set, i);
+        memcpy(row, from, set->width * sizeof(*row));
+        memcpy(row + a->column, from + b->column, a->n_shown * sizeof(*row));
+        memcpy(row + b->column, from + a->column, b->n_shown * sizeof(*row));
+        add(set, row);
+    }
+    free(row);
+}
+
 /* Whether all is well. */
 static bool compare(struct totals *total, const struct baton_program *p,
                     const struct litmus_sim_opts *opts)
@@ -100,6 +116,8 @@ static bool compare(struct totals *total, const struct baton_program *p,
     baton_outcomes_init(&sim, p->width);
     rc = litmus_sim_run(&plan, opts, add, &sim, &result);
     bool right = true;
+    if (opts->twin)
+        exchange(&sim, &p->thread[0], &p->thread[opts->twin]);
     if (rc == -ETIME) {
         skip(total, p, result.text);
     } else if (rc) {
@@ -194,6 +212,58 @@ static void second(struct totals *total, unsigned long seed, unsigned long n)
     printf("small random programs of seed %lu\n", seed);
 }
 
+/*
+ * Puts one more thread behind the others that is the same as the first, into the head and all rows of a
+ * program, which are the lines between the "}" and the condition. Returns its number.
+ */
+static unsigned add_twin(const char *text, char *out)
+{
+    unsigned threads = 1;
+    bool in_rows = false, head = false;
+    for (const char *line = text, *next; *line; line = next) {
+        next = strchr(line, '\n') + 1;
+        const char *end = in_rows ? memchr(line, ';', (size_t)(next - line)) : NULL;
+        if (!end) {
+            in_rows = *line == '}';
+            head = in_rows;
+            out += sprintf(out, "%.*s", (int)(next - line), line);
+            continue;
+        }
+        const char *bar = memchr(line, '|', (size_t)(end - line));
+        for (const char *c = line; head && c < end; c++)
+            threads += *c == '|';
+        out += sprintf(out, "%.*s|", (int)(end - line), line);
+        if (head)
+            out +=
+                sprintf(out, "P%u%.*s;\n", threads, (int)((bar ? bar : end) - line - 3), line + 3);
+        else
+            out += sprintf(out, "%.*s;\n", (int)((bar ? bar : end) - line), line);
+        head = false;
+    }
+    return threads;
+}
+
+static void twins(struct totals *total, unsigned long seed, unsigned long n,
+                  const struct litmus_sim_opts *opts)
+{
+    const struct baton_gen_size size = {.nodes = 2,
+                                        .threads = 2,
+                                        .ops = 3,
+                                        .ops_total = 5,
+                                        .locations = 1,
+                                        .kinds = (1u << BATON_GEN_KINDS) - 1,
+                                        .loopback = true};
+    char text[BATON_GEN_TEXT_MAX], twice[2 * BATON_GEN_TEXT_MAX], name[64];
+    struct litmus_sim_opts with_twin = *opts;
+    for (unsigned long i = 0; i < n; i++) {
+        snprintf(name, sizeof(name), "twins-%lu-%lu", seed, i);
+        baton_gen_random(&size, seed, i, name, text);
+        with_twin.twin = add_twin(text, twice);
+        compare_text(total, twice, name, &with_twin);
+    }
+    printf("programs with twins of seed %lu\n", seed);
+}
+
 static void random_programs(struct totals *total, unsigned long seed, unsigned long n,
                             const struct litmus_sim_opts *opts)
 {
@@ -253,12 +323,14 @@ int main(int argc, char **argv)
             return 1;
     } else if (!strcmp(what, "random") && argc == 4) {
         random_programs(total, a, b, &opts);
+    } else if (!strcmp(what, "twins") && argc == 4) {
+        twins(total, a, b, &opts);
     } else if (!strcmp(what, "second") && argc == 4) {
         second(total, a, b);
     } else {
         printf("usage: litmus_sim_test [naive] [digests] [self-check] [swap] files DIR | all FROM "
                "N | random "
-               "SEED N | second SEED N\n");
+               "SEED N | second SEED N | twins SEED N\n");
         return 2;
     }
     unsigned failed = 0, explorers = !strcmp(what, "second") ? 3 : 1;
