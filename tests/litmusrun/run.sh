@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# usage: run.sh PART BATON [MODEL|FABRIC]
+# usage: run.sh PART BATON [MODEL|FABRIC] [FABRIC]
 #
 # Shows what `baton litmus run` sees, prints and how it exits. PART is one of:
-#   corpus    every test of the collection, a thousand times on shm, under MODEL: nothing that the model
-#             forbids is seen, and nothing is skipped but what has to be
+#   corpus    every test of the collection, a thousand times on FABRIC, under MODEL (any: the one that fits
+#             the test): nothing that the model forbids is seen, and nothing is skipped but what has to be
 #   locks     the tests with locks, and sequentially consistent memory, with every kind of lock
 #   simulated the same on FABRIC, which is simulated: what it does by chance the model allows
 #   threads   the same on shm, its nodes in one process
@@ -12,10 +12,10 @@
 #   wrong     what contradicts model or test is found, and told with all that brings it back
 #   status    exit status and message for bad input, bad usage, limits
 #   kill      a process of a node that dies, or that stands still, ends the run soon, with words
-#   soak      corpus with ten thousand runs, and random programs, under seeds that are new each time
+#   soak      corpus on FABRIC with ten thousand runs, and random programs, under seeds that are new each time
 set -u
 export LC_ALL=C
-part=$1 baton=$2 what=${3-}
+part=$1 baton=$2 what=${3-} fabric=${4-shm}
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../litmus" || exit 1
 tmp=$(mktemp -d) || exit 1
@@ -42,13 +42,16 @@ skips() { # how many were skipped with this reason
 }
 
 corpus() {
-    good --model "$what" --runs 1000 .
+    local model=(--model "$what")
+    [ "$what" != any ] || model=()
+    good --fabric "$fabric" "${model[@]}" --runs 1000 .
     local tests skipped all
     tests=$(find . -name '*.litmus' | wc -l)
     tail -n 1 "$tmp/out" | grep -q "^$tests tests, .* 0 with a forbidden state, .* 0 failed, 0 unknown" ||
         wrong "not all of the $tests tests"
     skipped=$(grep -c '^Skipped' "$tmp/out")
     case $what in
+    any) all=$(skips 'it polls what no .*') ;;
     tso) all=$(($(skips 'locks and sequentially consistent memory .*') + $(skips 'it polls what no .*'))) ;;
     wait) all=$(($(skips 'locks and sequentially consistent memory .*') + $(skips '"poll" exists only under tso.*'))) ;;
     spec | impl) all=$(($(skips '"poll" exists only under tso.*') + $(skips 'a thread that an assume ends .*'))) ;;
@@ -210,18 +213,20 @@ kill_node() {
 }
 
 soak() {
-    local seed=${BATON_SOAK_SEED:-$(date +%s)} end=$((SECONDS + BATON_SOAK_SECONDS))
+    local seed=${BATON_SOAK_SEED:-$(date +%s)} end=$((SECONDS + BATON_SOAK_SECONDS)) model models=(tso wait spec impl)
+    fabric=$what
     echo "first seed $seed (BATON_SOAK_SEED=$seed repeats it)"
-    for model in tso wait spec impl; do
-        good --model $model --runs 10000 .
-    done
-    while [ "$SECONDS" -lt "$end" ] && [ "$bad" = 0 ]; do
-        for model in tso wait; do
+    for ((i = seed; ; i++)); do
+        model=${models[i % 4]}
+        good --fabric "$fabric" --model "$model" --seed "$seed" --runs 10000 .
+        [ "$SECONDS" -lt "$end" ] || break
+        if ((i % 4 < 2)); then
             rm -rf "$tmp/random"
-            "$baton" litmus gen --random 200 --seed "$seed" --model $model --output "$tmp/random" || exit 1
-            good --model $model --seed "$seed" --runs 1000 "$tmp/random"
-            good --model $model --seed "$seed" --runs 10000 .
-        done
+            "$baton" litmus gen --random 200 --seed "$seed" --model "$model" --output "$tmp/random" || exit 1
+            good --fabric "$fabric" --model "$model" --seed "$seed" --runs 1000 "$tmp/random"
+        fi
+        [ "$bad" = 0 ] || break
+        [ "$SECONDS" -lt "$end" ] || break
         seed=$((seed + 1))
     done
 }
