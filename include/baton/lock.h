@@ -176,8 +176,9 @@ int baton_table_close(struct baton_ep *ep, struct baton_table *table);
  * through its handle: where no node has died a handle that had nothing to do at the time learns of the
  * repair only by its own call, else when it next has to wait for a lock, by one more -EOWNERDEAD, which
  * breaks the table again. (An acquire does not look at the table's state, which would cost it a round
- * trip, and the place that it has taken can not be given back.) Tickets go on above all earlier ones, so fencing tokens rise for the life of the table. If the call fails or its
- * caller dies halfway, another survivor's call takes over. 0 also when there was nothing to do.
+ * trip, and the place that it has taken can not be given back.) Tickets go on above all earlier ones,
+ * so fencing tokens rise for the life of the table. If the call fails or its caller dies halfway,
+ * another survivor's call takes over. 0 also when there was nothing to do.
  */
 int baton_table_reinit(struct baton_ep *ep, struct baton_table *table);
 
