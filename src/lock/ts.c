@@ -48,12 +48,23 @@ static int ts_acquire(const struct baton_lock *lock, struct baton_ep *ep,
     }
 }
 
+/*
+ * A put, which a NIC does faster, while the others' rcas fail and write nothing. Software devices, which also tear
+ * words, write back what a failed rcas has read: a put in between would be lost, and the lock held for ever.
+ */
+static int ts_free(const struct baton_lock *lock, struct baton_ep *ep, struct baton_waiter *waiter)
+{
+    return ep->caps->word_atomic
+               ? baton_put64(ep, lock->line, 0, 0)
+               : baton_rfaa(ep, &waiter->result[1], lock->line, 0 - waiter->self, 0);
+}
+
 static int ts_release(const struct baton_lock *lock, struct baton_ep *ep,
                       struct baton_waiter *waiter)
 {
     /* Gets of the section must have read before the word is free; puts are ordered by it as well. */
     baton_rfence(ep, lock->host);
-    int rc = baton_put64(ep, lock->line, 0, 0);
+    int rc = ts_free(lock, ep, waiter);
     int rung = baton_flush(ep);
     return rc ? rc : rung;
 }

@@ -5,7 +5,7 @@
  *     word 0   owner: 0 free, else the address of the holder's waiter     NIC_RMW
  *
  * acquire    rcas 0 -> me; after a failure a pause that doubles, then again
- * release    rfence, put 0; nobody waits for it
+ * release    rfence, put 0 (where words may be torn: rfaa -me, see ts.c); nobody waits for it
  *
  * Costs (waited round trips + remote operations, acquire; release): uncontended 1 + 1; 0 + 1.
  * Contended one round trip and one rcas per attempt, without bound. Local threads pay the same: they
