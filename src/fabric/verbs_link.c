@@ -48,7 +48,6 @@ static int rc_of(enum ibv_wc_status status)
 {
     switch (status) {
     case IBV_WC_LOC_LEN_ERR:
-    case IBV_WC_LOC_QP_OP_ERR:
     case IBV_WC_REM_INV_REQ_ERR:
         return -EINVAL;
     case IBV_WC_LOC_PROT_ERR:
@@ -70,6 +69,8 @@ static const char *meaning_of(enum ibv_wc_status status)
         return "the node does not answer";
     case IBV_WC_REM_INV_REQ_ERR:
         return "the node's queue pair refuses this kind of operation";
+    case IBV_WC_LOC_QP_OP_ERR: /* what is wrong with a request is found before it is posted */
+        return "the device can not send; look whether its link is up";
     case IBV_WC_LOC_PROT_ERR:
         return "the local operand is no longer memory that the device knows";
     default:

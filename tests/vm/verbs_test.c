@@ -159,6 +159,24 @@ static void case_cable(void)
     rig_close(&r);
 }
 
+/* The own end of the cable is down: what can not even be sent is an error of the same kind. */
+static void case_own_end(void)
+{
+    struct rig r;
+    struct baton_ep_fault fault;
+    rig_open(&r, "device=rxe0+rxe1");
+    RC(baton_put64(r.ep, r.at[1], 5, 1), 0);
+    RC(baton_wait(r.ep, 1), 0);
+    shell("ip link set v0 down");
+    RC(baton_rfaa(r.ep, r.mine, r.at[1], 1, 1), 0);
+    RC(baton_wait(r.ep, 1), -EHOSTDOWN);
+    baton_ep_error(r.ep, &fault);
+    CHECK(fault.rc == -EHOSTDOWN && strstr(fault.text, "rxe0"), "%s", fault.text);
+    printf("%s\n", fault.text);
+    shell("ip link set v0 up");
+    rig_close(&r);
+}
+
 /* The queue pair to the own device outlives a cable; only what goes over the cable fails. */
 static void case_loopback_lives(void)
 {
@@ -528,9 +546,11 @@ static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
-    {"refuse", case_refuse}, {"cable", case_cable}, {"loopback-lives", case_loopback_lives},
-    {"stale", case_stale},   {"long", case_long},   {"leaks", case_leaks},
-    {"lossy", case_lossy},   {"weak", case_weak},   {"cost", case_cost},
+    {"refuse", case_refuse},   {"cable", case_cable},
+    {"own-end", case_own_end}, {"loopback-lives", case_loopback_lives},
+    {"stale", case_stale},     {"long", case_long},
+    {"leaks", case_leaks},     {"lossy", case_lossy},
+    {"weak", case_weak},       {"cost", case_cost},
 };
 
 int main(int argc, char **argv)
