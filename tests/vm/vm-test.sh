@@ -64,7 +64,7 @@ while read -r name _ command; do
     done
 done <"$plan"
 cp "$plan" "$work/plan"
-mapfile -t programs < <(printf '%s\n' "${programs[@]}" | sort -u)
+mapfile -t programs < <(printf '%s\n' "${programs[@]}" | sed '/^$/d' | sort -u)
 "$here/image.sh" overlay "$work/overlay.cpio.gz" "$work/plan" "$here/guest.sh" "$here"/../litmus/*.litmus \
     "${programs[@]}" || exit 1
 cat "$cache/base.cpio.gz" "$work/overlay.cpio.gz" >"$work/initrd"
@@ -72,14 +72,19 @@ mkdir "$work/out"
 kernels=("$cache"/kernel/boot/vmlinuz-*)
 
 # Emulated, so that it runs anywhere; the same machine everywhere, so that it runs the same.
-timeout -k 5 "${BATON_VM_SECONDS:-800}" qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max -smp 2 \
-    -m 1024 -nodefaults -no-user-config -display none -no-reboot -serial "file:$work/console" \
+timeout -k 5 "${BATON_VM_SECONDS:-800}" qemu-system-x86_64 -M q35 -accel tcg,thread=multi \
+    -cpu max -smp 2 -m 1024 -nodefaults -no-user-config -display none -no-reboot \
+    -serial "file:$work/console" \
     -device isa-debug-exit,iobase=0xf4,iosize=0x04 \
     -fsdev "local,id=out,path=$work/out,security_model=none" \
     -device virtio-9p-pci,fsdev=out,mount_tag=out \
     -kernel "${kernels[0]}" -initrd "$work/initrd" \
     -append "console=ttyS0 quiet loglevel=4 panic=-1 nokaslr mitigations=off random.trust_cpu=on" \
-    </dev/null
+    </dev/null &
+machine=$!
+trap 'kill "$machine" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
+wait "$machine"
 status=$?
 
 [ -z "${BATON_VM_LOGS:-}" ] || { mkdir -p "$BATON_VM_LOGS" && cp "$work/console" "$work"/out/* "$BATON_VM_LOGS"; }
