@@ -57,6 +57,9 @@ bool check_common_option(int key, char *arg, struct argp_state *state, struct ch
     case OPT_NAIVE:
         x->naive = true;
         return true;
+    case OPT_NO_FUTURE:
+        x->no_future = true;
+        return true;
     case OPT_JSON:
         c->json = true;
         return true;
@@ -184,11 +187,11 @@ static void print_json(const struct check_subject *s, const struct sim_explore *
 {
     const char *comma = "";
     printf("{%s\"verdict\":\"%s\",\"text\":\"%s\",\"runs\":%" PRIu64 ",\"states\":%" PRIu64
-           ",\"transitions\":%" PRIu64 ",\"depth\":%" PRIu64
+           ",\"transitions\":%" PRIu64 ",\"passes\":%" PRIu64 ",\"depth\":%" PRIu64
            ",\"seconds\":%.3f,\"memory_bytes\":%zu,\"reduction\":\"%s%s\",\"permutations\":%u,"
            "\"bounds\":{",
-           s->json, verdicts[x->verdict], x->text, x->runs, x->states, x->transitions, x->depth,
-           x->seconds, x->memory, x->naive ? "states" : "states, steps taken at once",
+           s->json, verdicts[x->verdict], x->text, x->runs, x->states, x->transitions, x->passes,
+           x->depth, x->seconds, x->memory, x->naive ? "states" : "states, steps taken at once",
            x->permutations > 1 ? ", symmetry" : "", x->permutations);
     if (x->runs_max)
         printf("\"runs\":%" PRIu64, x->runs_max), comma = ",";

@@ -14,6 +14,7 @@ enum {
     OPT_SELF_CHECK,
     OPT_DIGESTS,
     OPT_NAIVE,
+    OPT_NO_FUTURE,
     OPT_JSON,
     OPT_SCHEDULE,
     OPT_REPLAY,
@@ -29,6 +30,7 @@ enum {
         {"self-check", OPT_SELF_CHECK, NULL, 0, "check that equal states mean equal bytes", 0},    \
         {"digests", OPT_DIGESTS, NULL, 0, "let digests forget nothing by themselves", 0},          \
         {"naive", OPT_NAIVE, NULL, 0, "take no step at once", 0},                                  \
+        {"no-future", OPT_NO_FUTURE, NULL, 0, "do not look at what threads may still do", 0},      \
         {"json", OPT_JSON, NULL, 0, "one JSON object for each exploration", 0},                    \
         {"schedule", OPT_SCHEDULE, "FILE", 0, "where to write the way to a violation", 0},         \
         {"replay", OPT_REPLAY, "FILE", 0, "follow such a file once, and tell the story", 0},       \

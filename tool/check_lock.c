@@ -142,19 +142,24 @@ static int run_lock(void *arg, struct sim_explore *x)
     return check_lock_run(c, x);
 }
 
+static bool looks_at_order(const struct check_lock *c)
+{
+    return baton_lock_caps(c->kind, c->params) & BATON_LOCK_FCFS && !c->no_fcfs;
+}
+
 static struct check_subject subject_of(struct check_lock *c)
 {
     struct check_subject s = {.run = run_lock, .arg = c, .head = {.config = *c}};
     size_t text, json;
-    text =
-        (size_t)snprintf(s.text, sizeof(s.text), "%s %u+%ux%u %s%s", c->kind->name, c->local,
-                         c->remote, c->rounds, check_data_names[c->data], c->swap ? " swap" : "");
-    json = (size_t)snprintf(s.json, sizeof(s.json),
-                            "\"lock\":\"%s\",\"local\":%u,\"remote\":%u,\"rounds\":%u,"
-                            "\"data\":\"%s\",\"chain_order\":%s,\"first_ticket\":%" PRIu64
-                            ",\"params\":{",
-                            c->kind->name, c->local, c->remote, c->rounds,
-                            check_data_names[c->data], c->swap ? "false" : "true", c->first_ticket);
+    text = (size_t)snprintf(s.text, sizeof(s.text), "%s %u+%ux%u %s%s%s", c->kind->name, c->local,
+                            c->remote, c->rounds, check_data_names[c->data], c->swap ? " swap" : "",
+                            looks_at_order(c) ? " order" : "");
+    json = (size_t)snprintf(
+        s.json, sizeof(s.json),
+        "\"lock\":\"%s\",\"local\":%u,\"remote\":%u,\"rounds\":%u,"
+        "\"data\":\"%s\",\"order\":%s,\"chain_order\":%s,\"first_ticket\":%" PRIu64 ",\"params\":{",
+        c->kind->name, c->local, c->remote, c->rounds, check_data_names[c->data],
+        looks_at_order(c) ? "true" : "false", c->swap ? "false" : "true", c->first_ticket);
     if (c->first_ticket)
         text += (size_t)snprintf(s.text + text, sizeof(s.text) - text, " from %" PRIu64,
                                  c->first_ticket);

@@ -17,7 +17,7 @@ enum { ID_SECTION = 1, ID_LATE = 2 };
 
 /* What the observers keep; a multiple of 8 bytes. */
 struct ghost {
-    uint8_t inside;                  /* threads between acquire and release */
+    uint8_t inside;                  /* mask: between acquire and release */
     uint8_t waiting;                 /* mask: the doorway has ended, not served yet */
     uint8_t before[SIM_THREADS_MAX]; /* masks: who must be served before this thread */
     uint8_t pad[6];
@@ -74,9 +74,9 @@ static void event(void *arg, unsigned thread, unsigned events)
 {
     struct run *r = arg;
     if (events & EVENT_LEAVE)
-        r->ghost.inside--;
+        r->ghost.inside &= (uint8_t) ~(1u << thread);
     if (events & EVENT_BEGIN)
-        r->ghost.before[thread] = r->ghost.waiting;
+        r->ghost.before[thread] = r->ghost.waiting & (uint8_t) ~(1u << thread);
 }
 
 static void doorway(void *arg, struct baton_ep *ep, struct baton_waiter *waiter)
@@ -93,8 +93,10 @@ static void enter(const struct member *m, struct baton_ep *ep)
     struct ghost *g = &r->ghost;
     const unsigned self = m->number;
     baton_check_note(ep, "has the lock");
-    if (g->inside++)
+    sim_explore_now(ep);
+    if (g->inside)
         baton_check_fail(ep, "exclusion: two threads are in together");
+    g->inside |= (uint8_t)(1u << self);
     if (!r->fcfs)
         return;
     if (g->before[self])
@@ -121,12 +123,18 @@ static uint64_t ghost_hash(void *arg, const uint8_t *to)
     const struct ghost *g = &r->ghost;
     uint64_t before = 0;
     if (!r->fcfs)
-        return g->inside;
+        return mask_to(g->inside, to);
     for (unsigned t = 0; t < r->threads; t++)
         if (g->before[t])
             before |= (uint64_t)mask_to(g->before[t], to) << 8 * to[t];
     uint64_t h = (before ^ 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
-    return h ^ h >> 32 ^ (uint64_t)g->inside << 8 ^ mask_to(g->waiting, to);
+    return h ^ h >> 32 ^ (uint64_t)mask_to(g->inside, to) << 8 ^ mask_to(g->waiting, to);
+}
+
+static bool inside(void *arg, unsigned thread)
+{
+    const struct run *r = arg;
+    return r->ghost.inside >> thread & 1;
 }
 
 static const char *at_end(void *arg)
@@ -389,6 +397,9 @@ static int explore(struct run *r)
     x->ghost_bytes = sizeof(r->ghost);
     x->ghost_hash = ghost_hash;
     x->event = event;
+    x->guarded = r->data;
+    x->guarded_bytes = 16;
+    x->inside = inside;
     x->final = at_end;
     x->name = word_name;
     x->thread_name = thread_name;
@@ -414,7 +425,7 @@ int check_lock_run(const struct check_lock *config, struct sim_explore *x)
     run.threads = threads_of(config);
     run.nodes = 1 + config->remote + other;
     run.data_node = other ? run.nodes - 1 : 0;
-    run.fcfs = config->kind->caps & BATON_LOCK_FCFS && !config->no_fcfs;
+    run.fcfs = baton_lock_caps(config->kind, config->params) & BATON_LOCK_FCFS && !config->no_fcfs;
     struct baton_cluster_opts opts = BATON_CLUSTER_OPTS;
     opts.fabric = "sim";
     opts.options = "driver=exhaustive";

@@ -17,8 +17,8 @@ static const char *const step_names[BATON_NIC_STEPS] = {"read",  "start", "commi
 
 static void write_step(FILE *to, const struct sim_step *s)
 {
-    if (s->quiet)
-        fprintf(to, "  ");
+    static const char *const indent[] = {"", "    ", "  "};
+    fputs(indent[s->quiet], to);
     switch (s->kind) {
     case SIM_STEP_BEGIN:
         fprintf(to, "begin");
@@ -99,8 +99,11 @@ static bool read_step(const char *line, struct sim_step *s)
     unsigned thread = 0, node, at;
     char step[16];
     int used = 0;
-    *s = (struct sim_step){.quiet = *line == ' '};
-    line += strspn(line, " ");
+    size_t indent = strspn(line, " ");
+    *s = (struct sim_step){.quiet = indent >= 4 ? SIM_QUIET_OWN
+                                    : indent    ? SIM_QUIET_FUTURE
+                                                : SIM_QUIET_NOT};
+    line += indent;
     if (!strncmp(line, "begin", 5)) {
         s->kind = SIM_STEP_BEGIN;
         used = 5;

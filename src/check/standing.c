@@ -78,6 +78,7 @@ static void fill(const struct variant *v, const struct size *s, enum check_data 
                                .remote = s->remote,
                                .rounds = s->rounds,
                                .data = data,
+                               .no_fcfs = data != CHECK_DATA_CPU,
                                .swap = v->swap};
     baton_lock_param_defaults(out->kind, out->params);
     for (unsigned i = 0; i < BATON_LOCK_PARAMS_MAX && v->settings[i]; i++)

@@ -84,6 +84,8 @@ static void judge(struct explore *x)
     struct sim_explore *ask = x->ask;
     if (explore_done(x)) {
         ask->terminals++;
+        for (unsigned t = 0; t < x->threads; t++)
+            events_come(x, t);
         const char *wrong = ask->final ? ask->final(ask->arg) : NULL;
         if (wrong)
             explore_violated(x, "%s", wrong);
@@ -110,11 +112,21 @@ static void forget_reports(struct sim *s)
 
 static void begin_again(struct explore *x)
 {
+    /* All of it: a thread that has not moved may have got a name since. */
+    for (unsigned t = 0; t < x->threads; t++)
+        touch(x, t);
     image_restore(x, &x->start);
     forget_reports(x->s);
     x->violated = x->stale = false;
     x->last = -1;
     x->preemptions = 0;
+}
+
+/* Where all threads are: future_place learns by it. */
+static void find_places(struct explore *x)
+{
+    for (unsigned t = 0; t < x->threads && x->futures; t++)
+        future_place(x, x->s->threads[t]);
 }
 
 /* ---- Depth first */
@@ -124,15 +136,20 @@ struct level {
     struct sim_step *steps;
     unsigned n, next, room;
     struct choices choices; /* of the step that is being followed */
+    /* That step, with all that was taken at once behind it. */
+    struct sim_step *trail;
+    size_t trail_n, trail_room;
 };
 
 struct search {
     struct explore *x;
-    struct seen seen;
+    struct seen seen, outcomes;
     struct level *levels;
     size_t room, depth;
     double end;
     bool stopped;
+    unsigned suspects; /* violations that only what was taken at once shows */
+    char text[240];    /* of the first, whose way is in `ask->found` */
 };
 
 static struct level *level_at(struct search *d, size_t depth)
@@ -177,11 +194,17 @@ static bool push(struct search *d)
         memcpy(l->steps, steps, n * sizeof(*steps));
     l->n = n;
     l->next = 0;
+    l->trail_n = 0;
     if (n > 1 || (n && x->chooses))
         image_save(x, &l->image);
     if (!n) {
         x->ask->runs++;
         judge(x);
+        uint64_t outcome = memory_outcome(x);
+        if (!x->violated && seen_add(x, &d->outcomes, outcome)) {
+            x->ask->outcomes++;
+            x->ask->outcomes_sum += hash2(outcome, 1);
+        }
     }
     d->depth++;
     if (d->depth > x->ask->depth)
@@ -227,14 +250,110 @@ static int keep_way(struct search *d)
 {
     struct sim_explore *ask = d->x->ask;
     free(ask->found);
-    ask->found = calloc(d->depth + 1, sizeof(*ask->found));
+    ask->found_n = ask->found_visible = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < d->depth; i++)
+        n += d->levels[i].trail_n;
+    ask->found = calloc(n + 1, sizeof(*ask->found));
     if (!ask->found)
         return -ENOMEM;
-    ask->found_n = 0;
     for (size_t i = 0; i < d->depth; i++)
-        if (d->levels[i].n)
-            ask->found[ask->found_n++] = d->levels[i].steps[d->levels[i].next];
+        for (size_t k = 0; k < d->levels[i].trail_n; k++) {
+            ask->found[ask->found_n++] = d->levels[i].trail[k];
+            ask->found_visible += d->levels[i].trail[k].quiet == SIM_QUIET_NOT;
+        }
     return 0;
+}
+
+/*
+ * Takes the way that was found once more, with everything that was taken at once as a step like others, and
+ * nothing else. If that shows the violation again, it is one, whatever was relied on: a state of the observers
+ * that comes from their events alone, as late as they were, is right only if the rest was.
+ */
+static void confirm(struct search *d)
+{
+    struct explore *x = d->x;
+    struct sim_explore *ask = x->ask;
+    char text[sizeof(ask->text)];
+    memcpy(text, ask->text, sizeof(text));
+    const bool self_check = ask->self_check;
+    begin_again(x);
+    ask->follow = true;
+    ask->self_check = false; /* it gives way more often now, so stacks differ */
+    for (size_t i = 0; i < ask->found_n && !x->violated; i++) {
+        struct sim_step *step = &ask->found[i];
+        ask->found_visible += step->quiet == SIM_QUIET_FUTURE;
+        step->quiet = step->quiet == SIM_QUIET_OWN ? SIM_QUIET_OWN : SIM_QUIET_NOT;
+        step_take(x, step);
+    }
+    struct sim_step steps[STEPS_MAX];
+    if (!x->violated && !steps_list(x, steps))
+        judge(x);
+    ask->follow = false;
+    ask->self_check = self_check;
+    if (!x->violated)
+        memcpy(ask->text, text, sizeof(text));
+}
+
+/* A body that is no function of what it is told: no way through it means anything. */
+static bool is_not_itself(const struct explore *x)
+{
+    return x->violated && !strncmp(x->ask->text, "self-check", 10);
+}
+
+/* At most so many ways are looked at again. */
+#define SUSPECTS 64u
+
+/* False: it may be one, and will be if what was relied on holds to the end. */
+static bool is_violation(struct search *d)
+{
+    struct explore *x = d->x;
+    struct sim_explore *ask = x->ask;
+    struct sim_step *first = ask->found;
+    size_t first_n = ask->found_n, first_visible = ask->found_visible;
+    if (d->suspects >= SUSPECTS) {
+        x->violated = false;
+        return false;
+    }
+    ask->found = NULL;
+    if (keep_way(d)) {
+        x->no_memory = true;
+        ask->found = first;
+        return false;
+    }
+    if (!x->futures || is_not_itself(x)) {
+        free(first);
+        return true;
+    }
+    struct sim_step *found = ask->found;
+    size_t bytes = ask->found_n * sizeof(*found);
+    struct sim_step *before = malloc(bytes + 1);
+    if (!before) {
+        x->no_memory = true;
+        return false;
+    }
+    memcpy(before, found, bytes);
+    size_t visible = ask->found_visible;
+    confirm(d);
+    if (x->violated) {
+        free(first);
+        free(before);
+        return true;
+    }
+    memcpy(found, before, bytes);
+    ask->found_visible = visible;
+    free(before);
+    if (d->suspects++) {
+        free(found);
+        ask->found = first;
+        ask->found_n = first_n;
+        ask->found_visible = first_visible;
+    } else {
+        free(first);
+        memcpy(d->text, ask->text, sizeof(d->text));
+    }
+    ask->text[0] = 0;
+    return false;
 }
 
 static bool over(const struct explore *x)
@@ -249,12 +368,47 @@ static void next_step(struct level *l)
         l->next++;
 }
 
+/* The record of the step becomes the level's. */
+static void keep_trail(struct explore *x, struct level *l)
+{
+    struct sim_step *steps = l->trail;
+    size_t room = l->trail_room;
+    l->trail = x->record;
+    l->trail_n = x->record_n;
+    l->trail_room = x->record_room;
+    x->record = steps;
+    x->record_room = room;
+    x->record_n = 0;
+}
+
+/* What was learned too late is used too late; some of the rest is worth learning before all begins again. */
+static bool too_late(const struct explore *x, uint64_t *since)
+{
+    if (!x->behind)
+        return false;
+    if (!*since)
+        *since = x->ask->states + 1;
+    return x->ask->states > 2 * *since + 1000;
+}
+
+static uint64_t checked_hash(struct explore *x)
+{
+    uint64_t hash = explore_hash(x);
+    if (x->ask->self_check)
+        state_check(x, hash);
+    return hash;
+}
+
 static void depth_first(struct search *d)
 {
     struct explore *x = d->x;
     struct sim_explore *ask = x->ask;
+    uint64_t since = 0;
+    x->recording = true;
+    find_places(x);
+    d->suspects = 0;
     bool here = push(d); /* the world is in the state of the top level */
-    while (d->depth && !over(x) && !at_bound(d)) {
+    while (d->depth && !over(x) && !at_bound(d) && !too_late(x, &since)) {
         struct level *l = &d->levels[d->depth - 1];
         if (l->next == l->n) {
             here = false;
@@ -266,21 +420,35 @@ static void depth_first(struct search *d)
         if (!here)
             image_restore(x, &l->image);
         here = false;
+        x->record_n = 0;
         step_take(x, &l->steps[l->next]);
         l->choices = x->choices;
         ask->transitions++;
-        if (over(x))
+        if (x->violated) {
+            keep_trail(x, l);
+            if (is_violation(d))
+                break;
+            next_step(l);
+        } else if (over(x)) {
             break;
-        uint64_t hash = explore_hash(x);
-        if (ask->self_check)
-            state_check(x, hash);
-        if (seen_add(x, &d->seen, hash)) {
+        } else if (seen_add(x, &d->seen, checked_hash(x))) {
             ask->states++;
+            keep_trail(x, l);
             here = push(d);
+            if (x->violated) {
+                here = false;
+                if (is_violation(d))
+                    break;
+            }
         } else {
             ask->runs++;
             next_step(l);
         }
+    }
+    x->recording = false;
+    if (d->suspects && !over(x) && !x->behind && !d->stopped) {
+        memcpy(ask->text, d->text, sizeof(ask->text));
+        x->violated = true;
     }
 }
 
@@ -444,23 +612,59 @@ static void follow(struct explore *x)
 
 /* Some runs at random, to find out how words are used before anything relies on it. */
 #define LOOKS 64
+/* And what threads may still do from where they are: as long as there is something new, and at most so many. */
+#define LOOKS_FAR 4096
+
+static void begin_pass(struct explore *x)
+{
+    begin_again(x);
+    for (unsigned w = 0; w < x->words_n; w++)
+        x->words[w].relied = false;
+    x->behind = false;
+}
+
+static void run_at_random(struct explore *x, struct baton_random *random)
+{
+    struct sim_step steps[STEPS_MAX];
+    unsigned n = 1;
+    steps[0] = (struct sim_step){.kind = SIM_STEP_BEGIN};
+    find_places(x);
+    while (n && !x->violated && !x->too_many && !x->no_memory) {
+        step_take(x, &steps[baton_random_below(random, n)]);
+        find_places(x);
+        n = steps_list(x, steps);
+    }
+}
 
 static void look_around(struct explore *x)
 {
-    struct sim_step steps[STEPS_MAX];
     struct baton_random random;
     baton_random_init(&random, 1);
     for (unsigned i = 0; i < LOOKS && !x->too_many && !x->no_memory; i++) {
-        begin_again(x);
-        step_take(x, &(struct sim_step){.kind = SIM_STEP_BEGIN});
-        for (unsigned n;
-             !x->violated && !x->too_many && !x->no_memory && (n = steps_list(x, steps));) {
-            x->stale = false;
-            step_take(x, &steps[baton_random_below(&random, n)]);
-        }
-        for (unsigned w = 0; w < x->words_n; w++)
-            x->words[w].relied = false;
+        begin_pass(x);
+        run_at_random(x, &random);
     }
+}
+
+/* The same for the future of places; false: words are used otherwise than was relied on. */
+static bool look_far(struct explore *x)
+{
+    struct baton_random random;
+    baton_random_init(&random, 2);
+    names_clear(x);
+    futures_clear(x);
+    x->learning = true;
+    begin_pass(x);
+    for (unsigned i = 0, news = 0; i < LOOKS_FAR && i < news + LOOKS; i++) {
+        uint64_t before = x->learned;
+        run_at_random(x, &random);
+        if (x->stale || x->too_many || x->no_memory || is_not_itself(x))
+            break;
+        news = x->learned != before ? i : news;
+        begin_again(x);
+    }
+    x->learning = false;
+    return !x->stale || is_not_itself(x);
 }
 
 static int search(struct explore *x)
@@ -470,40 +674,52 @@ static int search(struct explore *x)
     char text[sizeof(ask->text)];
     int rc = 0;
     look_around(x);
-    ask->text[0] = x->too_many ? ask->text[0] : 0;
+    bool known = false;
+    x->futures = !ask->digests && !ask->naive && ask->context_bound < 0 && !ask->no_future &&
+                 (!ask->ghost_bytes || ask->inside);
     do {
         ask->passes++;
         ask->states = ask->transitions = ask->runs = ask->terminals = ask->depth = 0;
+        ask->outcomes = ask->outcomes_sum = 0;
         ask->verdict = SIM_VERIFIED;
-        begin_again(x);
-        for (unsigned w = 0; w < x->words_n; w++)
-            x->words[w].relied = false;
+        begin_pass(x);
+        if (!known) {
+            while (x->futures && !look_far(x))
+                continue;
+            if (is_not_itself(x))
+                break;
+            if (!x->futures)
+                names_clear(x);
+            begin_pass(x);
+        }
+        ask->text[0] = x->too_many ? ask->text[0] : 0;
+        futures_forget_relied(x);
         if (ask->self_check)
             stacks_begin(x);
         ask->checked = 0;
         seen_free(&d.seen);
-        names_clear(x);
+        seen_free(&d.outcomes);
         d.depth = 0;
-        if (!seen_make(&d.seen, SEEN_SMALLEST))
+        if (!seen_make(&d.seen, SEEN_SMALLEST) || !seen_make(&d.outcomes, SEEN_SMALLEST))
             x->no_memory = true;
         else
             depth_first(&d);
-    } while (x->stale && !x->violated && !x->too_many && !x->no_memory && !d.stopped);
+        known = !x->stale;
+    } while ((x->stale || x->behind) && !x->violated && !x->too_many && !x->no_memory &&
+             !d.stopped);
+    x->futures = false;
 
     ask->memory = (d.seen.mask + 1) * sizeof(*d.seen.slot) + x->kept_bytes;
     for (size_t i = 0; i < d.room; i++)
         ask->memory += d.levels[i].image.shared.room;
     if (x->violated) {
-        rc = keep_way(&d);
-        if (ask->shortest && !rc) {
+        if (ask->shortest) {
             memcpy(text, ask->text, sizeof(text));
             seen_free(&d.seen);
-            if (!breadth_first(x, clock_now() + SHORTEST_SECONDS))
-                memcpy(ask->text, text, sizeof(text));
-        }
-        if (!rc) {
-            memcpy(text, ask->text, sizeof(text));
-            rc = expand(x);
+            if (breadth_first(x, clock_now() + SHORTEST_SECONDS)) {
+                memcpy(text, ask->text, sizeof(text));
+                rc = expand(x);
+            }
             memcpy(ask->text, text, sizeof(text));
         }
         ask->verdict = SIM_VIOLATED;
@@ -513,9 +729,11 @@ static int search(struct explore *x)
         snprintf(ask->text, sizeof(ask->text), "the bound on preemptions was reached");
     }
     seen_free(&d.seen);
+    seen_free(&d.outcomes);
     for (size_t i = 0; i < d.room; i++) {
         images_free(x, &d.levels[i].image);
         free(d.levels[i].steps);
+        free(d.levels[i].trail);
     }
     free(d.levels);
     return x->no_memory ? -ENOMEM : rc;
@@ -590,7 +808,8 @@ static int start(struct explore *x)
             x->extra[t].digest[p] = 1;
         x->armed[t] = 0;
         touch(x, t);
-        x->extra[t].fresh = x->extra[t].relaxes = false;
+        x->extra[t].relaxes = false;
+        x->extra[t].name = 0;
         sim_resume(s, s->threads[t]);
         if (!s->threads[t]->ep)
             return s->threads[t]->rc ? s->threads[t]->rc : -ENOMEM;
@@ -612,6 +831,7 @@ static int prepare(struct explore *x)
     x->nodes = s->cluster->nodes;
     x->words_n = x->regions_n = x->ids_n = 0;
     x->violated = x->stale = x->too_many = x->no_memory = x->chooses = false;
+    x->futures = x->behind = x->unguarded = false;
     memset(x->ids_known, 0, sizeof(x->ids_known));
     memset(x->memory_hash, 0, sizeof(x->memory_hash));
     if (x->index)
@@ -659,6 +879,7 @@ int explore_run(struct sim *s)
         s->threads[i]->rc = 0;
     x->threads = 0;
     names_clear(x);
+    futures_clear(x);
     own_words_free(x);
     free(x->node_to);
     x->node_to = NULL;
@@ -686,6 +907,7 @@ void explore_close(struct sim *s)
 {
     struct explore *x = explore_of(s);
     free(x->standard.found);
+    free(x->record);
     free(x->words);
     free(x->values);
     free(x->index);

@@ -38,6 +38,39 @@
  * assumption holds for all runs when it holds for all runs that were explored: take the shortest run that
  * breaks it; all before the break is explored with a right assumption, so the break is met.
  *
+ * WHAT THREADS MAY STILL DO (explore_future.c). A step on a word that no other thread will ever touch again, or
+ * will only read when the step reads, needs no branching either, be it a load, a CPU's RMW, an await that is
+ * over, a store that leaves, a get's read or a put's write. Who else may touch a word is known from what he has
+ * under way, which is seen, and from where his body is: places (explore_local.c) are the nodes of a graph, the
+ * steps between them are learned as they are taken, and from a place everything may be used that is used on
+ * some way from it. A place that nobody has left yet may use anything. The step must also be alone among what
+ * its own thread has under way, and, for a step of a NIC, among what its thread may do, unless the thread can
+ * not go on before it. Then every run from here that does not take the step can take it first, with no
+ * difference for anybody: the step alone is a persistent set. It can not be put off for ever, since it is taken.
+ *
+ * What is learned is relied on. When it turns out to be more, the exploration starts again with it, so in the
+ * last one nothing that was relied on has been contradicted. Assume it were wrong nevertheless; of all moments
+ * at which a step was taken at once and somebody could still touch its word, take the one from which this
+ * somebody needs the fewest steps. The steps before his touch do not conflict with any step that was taken at
+ * once on the way, or that would be a moment with fewer. So they can all be taken behind it; the exploration
+ * takes them, up to exchanges that change nothing, and learns of the touch: a contradiction.
+ *
+ * Guarded words are touched by whoever is inside only, and two inside are a violation. So for a step on them of
+ * who is inside, what others will do later does not count: he who comes in before the step is a violation that
+ * is met just as well behind it. What counts is what they have under way. Two things must not be hidden by that:
+ * what its own thread does next must not let others in before the step, so a step of a NIC counts only while
+ * its thread waits and has not begun to leave; a store that leaves the buffer is before all that its thread does
+ * later, but for loads, which let nobody in.
+ *
+ * Events of the observers (sim_explore_when) pass over such steps: they come as late as they can. So a violation
+ * that is met before the end of what is learned may be one only by what was wrongly relied on. Each is taken
+ * again with all its steps as steps like others. If it is not found that way, it waits until the end of the
+ * pass: if nothing was contradicted, it is one, and else the pass begins again.
+ *
+ * All this is not done when bodies change the ghost by hand and nobody says who is inside: what the ghost
+ * orders is not seen. Nor with `naive`, `digests`, a bound on preemptions, or `no_future`. That verdicts and
+ * outcomes are the same without it is a test (tests/check/outcomes_test.c).
+ *
  * AWAIT AND RELAX are no loops here. An await is a visible step that is possible while its condition holds. A
  * relax ends at once when a word that its turn has read has changed: what the next turn sees is decided by
  * the reads of that turn, which are steps of their own and may come any time later. A turn that has changed
@@ -63,6 +96,12 @@ enum sim_step_kind {
     SIM_STEP_NIC      /* entry `at` of the queue pair from the thread to the node takes a step */
 };
 
+enum sim_quiet {
+    SIM_QUIET_NOT,   /* it branches */
+    SIM_QUIET_OWN,   /* it was taken at once: it touches only what belongs to the thread */
+    SIM_QUIET_FUTURE /* it was taken at once: nobody will see the difference */
+};
+
 #define SIM_CHOICES_MAX 12u
 
 struct sim_step {
@@ -70,7 +109,7 @@ struct sim_step {
     uint8_t thread;
     uint8_t at;
     uint8_t step;  /* enum baton_nic_step */
-    uint8_t quiet; /* it was taken at once */
+    uint8_t quiet; /* enum sim_quiet */
     uint16_t node;
     /* Where posts or pieces changed places on the way to the next step: which possibility. */
     uint8_t choices_n;
@@ -101,6 +140,7 @@ struct sim_explore {
     int context_bound; /* most preemptions of a thread that could go on; negative: no bound */
     bool shortest;     /* breadth first: a violation comes with fewest steps */
     bool naive;        /* nothing is taken at once */
+    bool no_future;    /* what threads may still do is not looked at */
     bool digests;      /* what a thread knows is identified by what it was told */
     bool
         self_check; /* equal digests must mean equal stacks, equal states equal bytes; no symmetry */
@@ -115,6 +155,14 @@ struct sim_explore {
     uint64_t (*ghost_hash)(void *arg, const uint8_t *to);
     /* One of the events of sim_explore_when has come. */
     void (*event)(void *arg, unsigned thread, unsigned events);
+    /*
+     * Words that only who is `inside` uses, and two threads inside are a violation that the observers report:
+     * then no other thread's future uses of them count. 0 bytes: there are none. It is looked after: when
+     * somebody who is not inside uses one, they are words like others.
+     */
+    baton_gptr guarded;
+    uint64_t guarded_bytes;
+    bool (*inside)(void *arg, unsigned thread);
     /* All threads have ended and all is done: what is wrong, or null. */
     const char *(*final)(void *arg);
     /* The name of a word, for stories; null: its address. */
@@ -137,8 +185,9 @@ struct sim_explore {
     size_t found_n;
     size_t found_visible; /* how many of them branch */
     uint64_t states, transitions, runs, terminals;
-    uint64_t depth;  /* longest way, in steps */
-    uint64_t passes; /* how often the exploration began */
+    uint64_t depth;                  /* longest way, in steps */
+    uint64_t passes;                 /* how often the exploration began */
+    uint64_t outcomes, outcomes_sum; /* different final memories, but for what is a thread's own */
     uint64_t checked, words;
     unsigned permutations;
     double seconds;
@@ -161,6 +210,9 @@ int sim_explore_attach(struct baton_cluster *cluster, struct sim_explore *x);
  * from here on. For moments whose meaning is "not later than": a call begins, a section has ended.
  */
 void sim_explore_when(struct baton_ep *ep, unsigned events);
+
+/* The events that still wait for such a step come now. */
+void sim_explore_now(struct baton_ep *ep);
 
 /* From here on the body depends on nothing that it has been told but these values. */
 void sim_explore_forget(struct baton_ep *ep, const uint64_t *values, unsigned n);

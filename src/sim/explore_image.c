@@ -125,6 +125,10 @@ static void thread_part(struct explore *x, struct bytes *m, struct sim_thread *t
     part(m, extra->digest, x->permutations * sizeof(*extra->digest));
     part(m, extra->hash, x->permutations * sizeof(*extra->hash));
     part(m, &extra->fresh, 1);
+    part(m, extra->knows, x->permutations * sizeof(*extra->knows));
+    part(m, &extra->named, 1);
+    part(m, &extra->name, sizeof(extra->name));
+    part(m, &extra->used, sizeof(extra->used));
     if (!baton_coro_stack(t->coro, &from, &top)) {
         part(m, &from, sizeof(from));
         part(m, from, (size_t)(top - from));

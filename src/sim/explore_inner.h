@@ -5,6 +5,7 @@
  * explore.c         the search
  * explore_step.c    which steps there are, which are taken at once, taking them
  * explore_local.c   what a thread knows
+ * explore_future.c  what threads may still do
  * explore_words.c   words: who uses them, what they contribute to the hash; permutations
  * explore_image.c   keeping a state and going back to it
  * explore_tell.c    steps in words
@@ -31,14 +32,24 @@ struct word {
     uint64_t *at;
     uint64_t initial; /* when the exploration began */
     uint8_t uses;
-    uint8_t cpus;                    /* mask of threads */
-    uint8_t lands;                   /* mask of threads */
-    uint16_t lands_from;             /* the node, plus one, that is read into it */
-    bool lands_apart;                /* there are several: their order is open */
-    bool relied;                     /* a step was taken at once because of what is known of it */
-    bool kept;                       /* it lies in memory that is kept as a whole */
-    uint8_t local;                   /* mask of threads whose own memory it lies in */
+    uint8_t cpus;                   /* mask of threads */
+    uint8_t lands;                  /* mask of threads */
+    uint16_t lands_from;            /* the node, plus one, that is read into it */
+    bool lands_apart;               /* there are several: their order is open */
+    bool relied;                    /* a step was taken at once because of what is known of it */
+    bool kept;                      /* it lies in memory that is kept as a whole */
+    uint8_t local;                  /* mask of threads whose own memory it lies in */
+    uint8_t frame[SIM_THREADS_MAX]; /* explore_future.c: as the first of a class has it; plus one */
     uint64_t name[PERMUTATIONS_MAX]; /* its address under each permutation */
+};
+
+/* Sets of words that are read and written: the first so many. */
+#define USES_PARTS 3u
+#define USES_WORDS (64u * USES_PARTS)
+#define USES_NONE 254u
+
+struct uses {
+    uint64_t bits[2][USES_PARTS];
 };
 
 /* What the driver keeps for a thread beside struct sim_thread. */
@@ -47,6 +58,13 @@ struct thread_extra {
     bool fresh;       /* `hash` is what explore_hash would compute */
     bool
         relaxes; /* it has been seen to use baton_relax: what its turns read belongs to the state */
+    bool named;  /* `name` is that of the place where it is */
+    uint32_t name;      /* of the last place that was looked up, plus one */
+    struct uses used;   /* since then */
+    struct uses flight; /* what it has under way, at that version and number of words */
+    uint64_t flight_version;
+    unsigned flight_words;
+    uint64_t knows[PERMUTATIONS_MAX]; /* if `named`: what its endpoint knows */
     uint64_t digest[PERMUTATIONS_MAX];
     uint64_t hash[PERMUTATIONS_MAX];
 };
@@ -99,8 +117,13 @@ struct explore {
     uint32_t *index; /* of words by address, plus one; 0 none */
     uint32_t index_mask;
     uint64_t memory_hash[PERMUTATIONS_MAX];
-    bool constant; /* what the thread is told now is a constant of the program */
-    bool stale;    /* something that was relied on is not so */
+    bool constant;    /* what the thread is told now is a constant of the program */
+    bool stale;       /* something that was relied on is not so */
+    bool futures;     /* what threads may still do is learned and used */
+    bool learning;    /* it is not used now */
+    bool behind;      /* it was learned too late */
+    uint64_t learned; /* changes when something new is */
+    bool unguarded;   /* guarded words are used from outside */
     bool no_memory;
 
     unsigned permutations, threads, nodes;
@@ -121,6 +144,8 @@ struct explore {
         unsigned n, room;
     } own_words[SIM_THREADS_MAX];
     struct names names;
+    struct place *places; /* by name */
+    size_t places_room;
     /* By thread: the first of its class; which permutation of that one equals permutation p of this one. */
     uint8_t first_of[SIM_THREADS_MAX], as_first[SIM_THREADS_MAX][PERMUTATIONS_MAX];
     uint16_t ids[BATON_IDS]; /* work ids that were used so far */
@@ -168,7 +193,7 @@ static inline struct sim_ep *explore_ep(const struct sim_thread *t)
 /* Something of the thread is about to change. */
 static inline void touch(struct explore *x, unsigned thread)
 {
-    x->extra[thread].fresh = false;
+    x->extra[thread].fresh = x->extra[thread].named = false;
     x->extra[thread].version = ++x->versions;
     x->touched |= 1u << thread;
 }
@@ -185,6 +210,20 @@ static inline struct sim_buffered *explore_buffered(struct sim_thread *t, unsign
 static inline unsigned explore_reads(const struct sim_thread *t)
 {
     return t->reads_n == TURN_CHANGED ? 0 : t->reads_n < SIM_READS_MAX ? t->reads_n : SIM_READS_MAX;
+}
+
+/* The word as the thread sees it: its newest store there, or memory. */
+static inline uint64_t explore_seen(struct sim_thread *t, const uint64_t *word)
+{
+    for (unsigned i = t->buffer_n; i-- > 0;)
+        if (explore_buffered(t, i)->word == word)
+            return explore_buffered(t, i)->value;
+    return *word;
+}
+
+static inline bool is_gfence(const struct sim_part *part)
+{
+    return part->op.kind == BATON_OP_GET && part->op.remote == baton_gfence_word(part->op.node);
 }
 
 /* Events that wait for an operation or a store are kept in the high bits of its flags. */
@@ -205,13 +244,14 @@ void word_lands_from(struct explore *x, struct word *w, unsigned node);
 void words_rename(struct explore *x); /* when permutations have been found */
 int permutations_find(struct explore *x);
 uint64_t explore_hash(struct explore *x);
+uint64_t memory_outcome(const struct explore *x); /* of what is in memory for all to see */
 
 /* ---- explore_local.c */
 
 uint8_t own_memory(struct explore *x,
                    const uint64_t *at); /* mask of threads whose own memory it is in */
 /* `knows`: what its endpoint knows, under each permutation. */
-void name_thread_state(struct explore *x, struct sim_thread *t, const uint64_t *knows);
+uint32_t name_thread_state(struct explore *x, struct sim_thread *t, const uint64_t *knows);
 void names_clear(struct explore *x);
 void own_words_free(struct explore *x);
 uint64_t ep_knows(struct explore *x, const struct baton_epx *ep, unsigned p);
@@ -219,6 +259,20 @@ void stack_clean(struct sim_thread *t);
 void stacks_begin(struct explore *x); /* the self-check knows of nothing */
 void stack_check(struct explore *x, struct sim_thread *t);
 void state_check(struct explore *x, uint64_t hash); /* when it has been computed of this state */
+
+/* ---- explore_future.c */
+
+void futures_clear(struct explore *x);
+void futures_forget_relied(struct explore *x);
+void future_use(struct explore *x, unsigned thread, struct word *w, enum word_use use);
+/* The thread is about to use the word: from inside, if it is guarded. */
+void future_guard(struct explore *x, unsigned thread, const struct word *w);
+/* Finds out where the thread is. */
+void future_place(struct explore *x, struct sim_thread *t);
+/* Whether this needs no branching: the thread's load, RMW or await; a store leaving; a step of a NIC. */
+bool future_act(struct explore *x, struct sim_thread *t, const uint64_t *at, bool write);
+bool future_flush(struct explore *x, struct sim_thread *t, const uint64_t *at);
+bool future_nic(struct explore *x, const struct sim_qp *q, unsigned at, enum baton_nic_step step);
 
 /* ---- explore_image.c */
 
@@ -233,6 +287,8 @@ void images_free(struct explore *x, struct image *image);
 void steps_settle(struct explore *x); /* takes all that is taken at once */
 unsigned steps_list(struct explore *x, struct sim_step *out);
 void step_take(struct explore *x, const struct sim_step *step);
+/* Events that nobody has seen the moment of come now. */
+void events_come(struct explore *x, unsigned thread);
 bool explore_done(const struct explore *x); /* all threads have ended and nothing is on its way */
 void explore_give_up(struct explore *x, const char *text);
 void explore_violated(struct explore *x, const char *format, ...)

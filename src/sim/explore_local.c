@@ -331,14 +331,14 @@ static uint64_t place_of(struct explore *x, const struct sim_thread *t, uint64_t
     return hash2(hash2(h, knows), t->number);
 }
 
-void name_thread_state(struct explore *x, struct sim_thread *t, const uint64_t *knows)
+uint32_t name_thread_state(struct explore *x, struct sim_thread *t, const uint64_t *knows)
 {
     struct names *n = &x->names;
     uint64_t *digest = x->extra[t->number].digest;
     const uint8_t *as_first = x->as_first[t->number];
     if (!names_room(x) || !places_room(n)) {
         x->no_memory = true;
-        return;
+        return 0;
     }
     /* Permutation as_first[p] of the first of the class is permutation p of this one. */
     uint64_t key = 0;
@@ -353,7 +353,8 @@ void name_thread_state(struct explore *x, struct sim_thread *t, const uint64_t *
         d->name && at->name ? (d->name < at->name ? d->name : at->name) : d->name | at->name;
     if (!name) {
         for (unsigned p = 0; p < x->permutations; p++)
-            n->digests[n->count * x->permutations + as_first[p]] = hash2(digest[p], knows[p]);
+            n->digests[n->count * x->permutations + as_first[p]] =
+                hash2(digest[p] + SIM_EXPLORE_BASE, knows[p] + SIM_EXPLORE_BASE);
         name = (uint32_t)++n->count;
     }
     n->digests_n += !d->name;
@@ -362,4 +363,5 @@ void name_thread_state(struct explore *x, struct sim_thread *t, const uint64_t *
     *at = (struct name_slot){place, name};
     for (unsigned p = 0; p < x->permutations; p++)
         digest[p] = n->digests[(name - 1) * x->permutations + as_first[p]];
+    return name;
 }

@@ -49,9 +49,11 @@ static void record(struct explore *x, struct sim_step step)
     x->record[x->record_n++] = step;
 }
 
-static void record_quiet(struct explore *x, enum sim_step_kind kind, unsigned thread)
+static void record_quiet(struct explore *x, enum sim_step_kind kind, unsigned thread,
+                         enum sim_quiet quiet)
 {
-    record(x, (struct sim_step){.kind = (uint8_t)kind, .thread = (uint8_t)thread, .quiet = 1});
+    record(x, (struct sim_step){
+                  .kind = (uint8_t)kind, .thread = (uint8_t)thread, .quiet = (uint8_t)quiet});
 }
 
 /* ---- What the world asks and tells */
@@ -92,11 +94,13 @@ static bool load_at_once(struct explore *x, struct sim_thread *t)
 static bool at_once(struct sim *s, struct sim_thread *t)
 {
     struct explore *x = explore_of(s);
+    if (t->next.act == SIM_ACT_LOAD || t->next.act == SIM_ACT_RMW)
+        future_guard(x, t->number, word_of(x, t->next.word));
     switch (t->next.act) {
     case SIM_ACT_LOAD:
         if (x->starting || x->ask->follow || !load_at_once(x, t))
             return false;
-        record_quiet(x, SIM_STEP_THREAD, t->number);
+        record_quiet(x, SIM_STEP_THREAD, t->number, SIM_QUIET_OWN);
         return true;
     case SIM_ACT_STORE:
         word_use(x, t->next.word, USE_WRITE, t->number);
@@ -106,6 +110,30 @@ static bool at_once(struct sim *s, struct sim_thread *t)
         return !x->starting && !x->ask->naive;
     default:
         return false;
+    }
+}
+
+/* Learned when it is rung, before others can notice. */
+static void operation_used(struct explore *x, struct sim_thread *t, const struct baton_op *op)
+{
+    bool put = op->kind == BATON_OP_PUT;
+    const uint64_t *remote = baton_local_word(x->s->cluster, op->remote);
+    if (!x->futures || op->remote == baton_gfence_word(op->node))
+        return;
+    for (unsigned i = 0; i < op->bytes / 8u; i++) {
+        struct word *w = remote ? word_of(x, remote + i) : NULL;
+        if (w) {
+            future_guard(x, t->number, w);
+            future_use(x, t->number, w,
+                       put                        ? USE_REMOTE_WRITE
+                       : op->kind == BATON_OP_GET ? USE_REMOTE_READ
+                                                  : USE_REMOTE_READ | USE_REMOTE_WRITE);
+        }
+        w = op->local && !(put && op->flags & BATON_OPF_INLINE)
+                ? word_of(x, (uint64_t *)op->local + i)
+                : NULL;
+        if (w)
+            future_use(x, t->number, w, put ? USE_SOURCE : USE_LAND);
     }
 }
 
@@ -119,13 +147,12 @@ static void buffered(struct sim *s, struct sim_thread *t)
         x->ids_known[id] = 1;
         x->ids[x->ids_n++] = (uint16_t)id;
     }
+    if (b->word)
+        future_guard(x, t->number, word_of(x, b->word));
+    else
+        operation_used(x, t, &b->op);
     if (x->telling)
         tell_buffered(x, t, b);
-}
-
-static bool is_gfence(const struct sim_part *part)
-{
-    return part->op.kind == BATON_OP_GET && part->op.remote == baton_gfence_word(part->op.node);
 }
 
 static void posted(struct sim *s, struct sim_qp *q, unsigned at)
@@ -221,21 +248,28 @@ static void fire(struct explore *x, unsigned thread, unsigned events, bool quiet
         x->ask->event(x->ask->arg, thread, events);
 }
 
+void events_come(struct explore *x, unsigned thread)
+{
+    fire(x, thread, ~0u, false);
+}
+
 static void flush(struct explore *x, struct sim_thread *t)
 {
     touch(x, t->number);
     sim_flush(x->s, t);
 }
 
-static bool can_flush_quietly(struct explore *x, struct sim_thread *t)
+static enum sim_quiet can_flush_quietly(struct explore *x, struct sim_thread *t)
 {
     if (!t->buffer_n || x->ask->naive)
-        return false;
+        return SIM_QUIET_NOT;
     const struct sim_buffered *b = explore_buffered(t, 0);
-    return b->word ? word_quiet(x, word_of(x, b->word), USE_WRITE) : sim_can_flush(x->s, t);
+    if (b->word ? word_quiet(x, word_of(x, b->word), USE_WRITE) : sim_can_flush(x->s, t))
+        return SIM_QUIET_OWN;
+    return b->word && future_flush(x, t, b->word) ? SIM_QUIET_FUTURE : SIM_QUIET_NOT;
 }
 
-static bool can_go_quietly(struct explore *x, struct sim_thread *t)
+static bool can_go_alone(struct explore *x, struct sim_thread *t)
 {
     if (x->ask->naive)
         return false;
@@ -253,6 +287,34 @@ static bool can_go_quietly(struct explore *x, struct sim_thread *t)
     default:
         return true;
     }
+}
+
+static bool cond_stays(struct explore *x, struct sim_thread *t, const struct baton_cond *c)
+{
+    return ((explore_seen(t, c->word) & c->mask) == c->value) != (c->negate != 0) &&
+           future_act(x, t, c->word, false);
+}
+
+static enum sim_quiet can_go_quietly(struct explore *x, struct sim_thread *t)
+{
+    bool quiet = false;
+    if (can_go_alone(x, t))
+        return SIM_QUIET_OWN;
+    if (t->state == SIM_READY && t->next.act == SIM_ACT_LOAD)
+        quiet = future_act(x, t, t->next.word, false);
+    else if (t->state == SIM_READY && t->next.act == SIM_ACT_RMW && !t->buffer_n)
+        quiet = future_act(x, t, t->next.word, true);
+    else if (t->state == SIM_CONDS && t->wait->deadline_ns == BATON_NEVER)
+        for (unsigned i = 0; i < t->conds_n && !quiet; i++)
+            quiet = cond_stays(x, t, &t->conds[i]);
+    return quiet ? SIM_QUIET_FUTURE : SIM_QUIET_NOT;
+}
+
+static void used_by_act(struct explore *x, const struct sim_thread *t)
+{
+    if (t->state == SIM_READY && (t->next.act == SIM_ACT_LOAD || t->next.act == SIM_ACT_RMW))
+        word_use(x, t->next.word, t->next.act == SIM_ACT_LOAD ? USE_LOAD : USE_LOAD | USE_WRITE,
+                 t->number);
 }
 
 static void go(struct explore *x, struct sim_thread *t)
@@ -273,11 +335,16 @@ static bool settle_thread(struct explore *x, struct sim_thread *t)
 {
     bool any = false;
     while (!over(x)) {
-        if (can_flush_quietly(x, t)) {
-            record_quiet(x, SIM_STEP_STORE, t->number);
+        enum sim_quiet quiet = can_flush_quietly(x, t);
+        if (quiet) {
+            record_quiet(x, SIM_STEP_STORE, t->number, quiet);
             flush(x, t);
-        } else if (can_go_quietly(x, t)) {
-            record_quiet(x, SIM_STEP_THREAD, t->number);
+        } else if ((quiet = can_go_quietly(x, t))) {
+            record_quiet(x, SIM_STEP_THREAD, t->number, quiet);
+            /* Its condition decides how its wait ends. */
+            if (t->state != SIM_READY)
+                (void)sim_has_come(x->s, t);
+            used_by_act(x, t);
             go(x, t);
         } else {
             break;
@@ -328,13 +395,17 @@ static bool nic_quiet(struct explore *x, const struct sim_qp *q, unsigned at,
                     word_quiet(x, word_of(x, (const uint64_t *)(uintptr_t)e->local), USE_SOURCE));
         return e->kind == BATON_NIC_GET &&
                (is_gfence(&q->parts[at]) ||
-                word_quiet(x, word_of(x, (const uint64_t *)(uintptr_t)e->remote), USE_REMOTE_READ));
+                word_quiet(x, word_of(x, (const uint64_t *)(uintptr_t)e->remote),
+                           USE_REMOTE_READ) ||
+                future_nic(x, q, at, step));
     case BATON_NIC_START:
         return starts_quietly(q, at);
     case BATON_NIC_LEAVE:
         return !fetches || (all_landed(q, at) && lands_quietly(x, q, at));
     case BATON_NIC_LAND:
         return lands_quietly(x, q, at);
+    case BATON_NIC_COMMIT:
+        return future_nic(x, q, at, step);
     default:
         return false;
     }
@@ -367,7 +438,7 @@ static bool settle_qp(struct explore *x, struct sim_qp *q)
 again:
     for (unsigned at = 0; at < q->nic.n && !over(x); at++)
         for (int step = 0; step < BATON_NIC_POLL; step++)
-            if (step != BATON_NIC_COMMIT && !(q->flags[at] >> step & 1) &&
+            if (!(q->flags[at] >> step & 1) &&
                 sim_nic_ready(x->s, q, at, (enum baton_nic_step)step, NULL) &&
                 nic_quiet(x, q, at, (enum baton_nic_step)step)) {
                 record(x, (struct sim_step){.kind = SIM_STEP_NIC,
@@ -419,7 +490,7 @@ void steps_settle(struct explore *x)
         for (unsigned t = 0; t < x->threads; t++) {
             /* What a thread and its queue pairs can do at once depends on themselves only, but for the end
              * of a relax, which depends on memory. */
-            if (!(x->touched >> t & 1) && s->threads[t]->state != SIM_RELAX)
+            if (!x->futures && !(x->touched >> t & 1) && s->threads[t]->state != SIM_RELAX)
                 continue;
             bool moved = settle_thread(x, s->threads[t]);
             moved |= settle_qps(x, s->threads[t]);
@@ -502,9 +573,7 @@ unsigned steps_list(struct explore *x, struct sim_step *out)
 
 static void take_thread(struct explore *x, struct sim_thread *t, int wake_rc)
 {
-    if (t->state == SIM_READY && (t->next.act == SIM_ACT_LOAD || t->next.act == SIM_ACT_RMW))
-        word_use(x, t->next.word, t->next.act == SIM_ACT_LOAD ? USE_LOAD : USE_LOAD | USE_WRITE,
-                 t->number);
+    used_by_act(x, t);
     if (wake_rc)
         t->wake_rc = wake_rc;
     if (x->ask->context_bound >= 0) {
@@ -588,6 +657,13 @@ void sim_explore_when(struct baton_ep *ep, unsigned events)
     struct explore *x = running(ep);
     if (x)
         x->armed[x->s->current->number] |= events;
+}
+
+void sim_explore_now(struct baton_ep *ep)
+{
+    struct explore *x = running(ep);
+    if (x)
+        events_come(x, x->s->current->number);
 }
 
 void baton_check_note(struct baton_ep *ep, const char *text)

@@ -59,14 +59,6 @@ static const char *name_thread(const struct explore *x, unsigned thread, char *o
     return out;
 }
 
-static uint64_t seen(struct sim_thread *t, const uint64_t *word)
-{
-    for (unsigned i = t->buffer_n; i-- > 0;)
-        if (explore_buffered(t, i)->word == word)
-            return explore_buffered(t, i)->value;
-    return *word;
-}
-
 static void tell_thread(struct explore *x, struct sim_thread *t, const char *who)
 {
     char word[NAME_BYTES], value[NAME_BYTES + 1];
@@ -85,7 +77,7 @@ static void tell_thread(struct explore *x, struct sim_thread *t, const char *who
     }
     if (t->next.act == SIM_ACT_LOAD)
         tell_line(x, "%s: loads %s = %s", who, name_word(x, t->next.word, word),
-                  name_value(x, seen(t, t->next.word), value));
+                  name_value(x, explore_seen(t, t->next.word), value));
     else if (t->next.act == SIM_ACT_RMW)
         tell_line(x, "%s: read-modify-write by CPU of %s, which was %s; its store buffer is empty",
                   who, name_word(x, t->next.word, word), name_value(x, *t->next.word, value));
@@ -97,7 +89,7 @@ void tell_step(struct explore *x, const struct sim_step *step)
 {
     struct sim_thread *t = x->s->threads[step->thread];
     char who[NAME_BYTES], word[NAME_BYTES], value[NAME_BYTES + 1];
-    if (step->quiet)
+    if (step->quiet == SIM_QUIET_OWN)
         return;
     name_thread(x, step->thread, who);
     switch (step->kind) {

@@ -172,7 +172,9 @@ struct word *word_use(struct explore *x, const uint64_t *at, enum word_use use, 
         w->cpus = cpus;
         w->lands = lands;
     }
-    return w;
+    unsigned index = (unsigned)(w - x->words);
+    future_use(x, thread, w, use);
+    return &x->words[index];
 }
 
 /* What comes from one node comes in the order of the queue pair; from two nodes it comes in any. */
@@ -421,14 +423,10 @@ static void hash_thread(struct explore *x, unsigned t)
     struct thread_extra *extra = &x->extra[t];
     struct sim_thread *thread = x->s->threads[t];
     struct sim_ep *e = explore_ep(thread);
-    bool ended = thread->state == SIM_ENDED;
-    uint64_t sums[PERMUTATIONS_MAX] = {0}, h[PERMUTATIONS_MAX], knows[PERMUTATIONS_MAX];
+    uint64_t sums[PERMUTATIONS_MAX] = {0}, h[PERMUTATIONS_MAX];
+    future_place(x, thread);
     for (unsigned p = 0; p < x->permutations; p++)
-        knows[p] = ended ? 0 : ep_knows(x, baton_epx(thread->ep), p);
-    if (!x->ask->digests)
-        name_thread_state(x, thread, knows);
-    for (unsigned p = 0; p < x->permutations; p++)
-        h[p] = hash2(hash2(extra->digest[p], knows[p]), ended);
+        h[p] = hash2(hash2(extra->digest[p], extra->knows[p]), thread->state == SIM_ENDED);
     for (unsigned i = 0; i < thread->buffer_n; i++)
         hash_buffered(x, explore_buffered(thread, i), h);
     for (unsigned n = 0; e && e->busy && n < x->nodes; n++)
@@ -473,4 +471,19 @@ uint64_t explore_hash(struct explore *x)
             least = h;
     }
     return least ? least : 1;
+}
+
+uint64_t memory_outcome(const struct explore *x)
+{
+    uint64_t least = UINT64_MAX;
+    for (unsigned p = 0; p < x->permutations; p++) {
+        uint64_t h = 1;
+        for (unsigned i = 0; i < x->words_n; i++) {
+            const struct word *w = &x->words[i];
+            if (!w->local && *w->at != w->initial)
+                h += hash2(w->name[p], word_map(x, p, *w->at));
+        }
+        least = h < least ? h : least;
+    }
+    return least | 1;
 }
