@@ -138,9 +138,9 @@ uint64_t ep_knows(struct explore *x, const struct baton_epx *ep, unsigned p)
         const struct baton_epx_peer *peer = &ep->peers[n];
         const struct baton_ep_peer *known = &ep->pub.peers[n];
         bool owes = known->written > known->settled;
-        uint64_t h = (uint64_t)known->fetches << 16 | (uint64_t)peer->flags << 8 |
-                     (owes && peer->fence >= known->written) << 3 | owes << 2 |
-                     (peer->broken != 0) << 1 | (peer->rc != 0);
+        uint64_t h = (uint64_t)peer->pending << 48 | (uint64_t)known->fetches << 16 |
+                     (uint64_t)peer->flags << 8 | (owes && peer->fence >= known->written) << 3 |
+                     owes << 2 | (peer->broken != 0) << 1 | (peer->rc != 0);
         if (peer->loose)
             h = hash2(h, (peer->gen - peer->loose_gen) << 32 | peer->loose);
         if (h)

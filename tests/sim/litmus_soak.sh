@@ -19,6 +19,7 @@ while [ "$SECONDS" -lt "$end" ]; do
     turn all $((seed % 28 * 1000)) 1000
     turn second "$seed" 50
     turn twins "$seed" 50
+    turn self-check random "$seed" 20
     turn random "$seed" 50
     seed=$((seed + 1))
 done
