@@ -82,6 +82,15 @@ struct baton_nic_value {
     int64_t to_local, to_remote;
 };
 
+/* The entries of the stamp order that the sources leave open. Default: none of these bits. */
+enum baton_variant {
+    BATON_VARIANT_NRR_NRR = 1 << 0, /* nrr-nrr: remote reads of gets towards one node are ordered */
+    BATON_VARIANT_NAR_NRR =
+        1 << 1, /* nar-nrr: an RMW's read is not ordered before a later get's read */
+    BATON_VARIANT_NAR_NLR =
+        1 << 2, /* nar-nlr: an RMW's read is ordered before a later put's local read */
+};
+
 struct baton_nic_qp {
     unsigned n; /* entries posted or to be posted */
     const struct baton_nic_entry *entry;

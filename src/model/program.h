@@ -19,6 +19,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "model/nic.h"
 #include <stdio.h>
 
 /* Bounds of the language. The parser refuses what is larger; lowering refuses (-E2BIG) what becomes
@@ -48,15 +50,6 @@ enum baton_model {
 };
 
 enum baton_verdict { BATON_NEVER, BATON_SOMETIMES, BATON_ALWAYS };
-
-/* The entries of the stamp order that the sources leave open. Default: none of these bits. */
-enum baton_variant {
-    BATON_VARIANT_NRR_NRR = 1 << 0, /* nrr-nrr: remote reads of gets towards one node are ordered */
-    BATON_VARIANT_NAR_NRR =
-        1 << 1, /* nar-nrr: an RMW's read is not ordered before a later get's read */
-    BATON_VARIANT_NAR_NLR =
-        1 << 2, /* nar-nlr: an RMW's read is ordered before a later put's local read */
-};
 
 /* A sum of constants and registers; evaluated by the CPU when it executes the operation. */
 struct baton_term {

@@ -305,6 +305,9 @@ bool sim_nic_ready(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_
                    struct baton_nic_blocker *why);
 /* Takes a step that is ready. Entries that are done with leave the front of the queue pair. */
 void sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step);
+/* Both: takes the step if it is ready, and tells whether it was. */
+bool sim_nic_attempt(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step,
+                     struct baton_nic_blocker *why);
 /*
  * Breaks the queue pair: everything outstanding ends, the entry `at` with this error and the rest with
  * -ECANCELED. Writes that have started still reach memory, unless it is a dead node's: somebody may have been

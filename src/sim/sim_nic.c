@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/nic_rules.h"
 #include "sim/sim.h"
 
 static const uint8_t fully_done[] = {
@@ -325,12 +326,35 @@ static void memory_store(void *arg, uint64_t location, int64_t value)
     sim_write(arg, (uint64_t *)(uintptr_t)location, (uint64_t)value);
 }
 
+#define SIM_MEMORY(s)                                                                              \
+    {                                                                                              \
+        memory_load, memory_store, s                                                               \
+    }
+
+/* What the rules look at. None of the model's variants is on, which the compiler knows here. */
+static inline struct baton_nic_qp machine_of(const struct sim_qp *q)
+{
+    return (struct baton_nic_qp){.n = q->nic.n,
+                                 .entry = q->entries,
+                                 .flags = q->flags,
+                                 .value = q->values,
+                                 .unit = q->nic.unit,
+                                 .free_reads = q->nic.free_reads};
+}
+
+NIC_RULE bool is_ready(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step,
+                       struct baton_nic_blocker *why)
+{
+    const struct baton_nic_memory memory = SIM_MEMORY(s);
+    const struct baton_nic_qp nic = machine_of(q);
+    return !(q->flags[at] & baton_nic_bit(step)) && nic_has(q->entries[at].kind, step) &&
+           nic_ready(&nic, at, step, &memory, why);
+}
+
 bool sim_nic_ready(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step,
                    struct baton_nic_blocker *why)
 {
-    const struct baton_nic_memory memory = {memory_load, memory_store, s};
-    return !(q->flags[at] & baton_nic_bit(step)) && baton_nic_has(q->entries[at].kind, step) &&
-           baton_nic_ready(&q->nic, at, step, &memory, why);
+    return is_ready(s, q, at, step, why);
 }
 
 static void has_read(struct sim_thread *t, const uint64_t *word, uint64_t value)
@@ -433,9 +457,10 @@ static void has_fetched(struct sim *s, struct sim_qp *q, unsigned at)
     }
 }
 
-void sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step)
+NIC_RULE void apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step)
 {
-    const struct baton_nic_memory memory = {memory_load, memory_store, s};
+    const struct baton_nic_memory memory = SIM_MEMORY(s);
+    const struct baton_nic_qp nic = machine_of(q);
     const enum baton_nic_kind kind = q->entries[at].kind;
     const uint64_t landing = (uint64_t)q->values[at].to_local;
 
@@ -446,7 +471,7 @@ void sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_
     } else if (step == BATON_NIC_LAND) {
         trail(s, q, landing);
     }
-    baton_nic_apply(&q->nic, at, step, &memory);
+    nic_apply(&nic, at, step, &memory);
     if (q->parts[at].extra)
         move_extra(s, q, at, step);
     if (step == BATON_NIC_READ && kind != BATON_NIC_PUT)
@@ -459,6 +484,40 @@ void sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_
         piece_done(s, q, at);
     if (!at)
         drop_front(s, q);
+}
+
+void sim_nic_apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step)
+{
+    apply(s, q, at, step);
+}
+
+NIC_RULE bool attempt(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step,
+                      struct baton_nic_blocker *why)
+{
+    if (!is_ready(s, q, at, step, why))
+        return false;
+    apply(s, q, at, step);
+    return true;
+}
+
+/* Once for each step, so that what it does is worked out beforehand. */
+bool sim_nic_attempt(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic_step step,
+                     struct baton_nic_blocker *why)
+{
+    switch (step) {
+    case BATON_NIC_READ:
+        return attempt(s, q, at, BATON_NIC_READ, why);
+    case BATON_NIC_START:
+        return attempt(s, q, at, BATON_NIC_START, why);
+    case BATON_NIC_COMMIT:
+        return attempt(s, q, at, BATON_NIC_COMMIT, why);
+    case BATON_NIC_LEAVE:
+        return attempt(s, q, at, BATON_NIC_LEAVE, why);
+    case BATON_NIC_LAND:
+        return attempt(s, q, at, BATON_NIC_LAND, why);
+    default:
+        return false;
+    }
 }
 
 static void finish_started(struct sim *s, struct sim_qp *q)

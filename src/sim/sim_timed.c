@@ -392,27 +392,37 @@ static void offer_unit(struct sim *s, unsigned node)
     event(s, s->now, EVENT_STEP, next, UINT64_MAX, 0);
 }
 
+/* The lines of words that an operation has written. */
+static void lines_written(struct timed *d, uint64_t address, uint32_t words)
+{
+    uint64_t last = address + 8 * (uint64_t)words - 8;
+    for (uint64_t line = address & ~UINT64_C(63); line <= last; line += 64)
+        line_written(d, (const void *)(uintptr_t)line, NULL);
+}
+
 /* True if the step was taken; else it is late and will be tried again. */
 static bool try_step(struct sim *s, struct sim_qp *q, uint64_t entry, enum baton_nic_step step)
 {
     struct timed *d = timed_of(s);
-    struct baton_nic_blocker why = {.by = BATON_NIC_BY_STEP};
-    unsigned at = (unsigned)(entry - q->dropped);
-    if (!sim_nic_ready(s, q, at, step, &why)) {
+    struct baton_nic_blocker why;
+    const unsigned at = (unsigned)(entry - q->dropped);
+    const struct baton_nic_entry *n = &q->entries[at];
+    const enum baton_nic_kind kind = n->kind;
+    const struct sim_part *part = &q->parts[at];
+    const uint64_t remote = n->remote, local = n->local;
+    const uint32_t words = part->words;
+    if (!sim_nic_attempt(s, q, at, step, &why)) {
         if (why.by == BATON_NIC_BY_UNIT)
             wait_for_unit(s, q);
         return false;
     }
-    enum baton_nic_kind kind = q->entries[at].kind;
-    const void *remote = (const void *)(uintptr_t)q->entries[at].remote;
     if (step == BATON_NIC_COMMIT)
-        line_written(d, remote, NULL);
-    if (step == BATON_NIC_LAND)
-        line_written(d, (const void *)(uintptr_t)q->entries[at].local, NULL);
-    sim_nic_apply(s, q, at, step);
-    bool wrote = entry >= q->dropped && q->parts[entry - q->dropped].wrote;
-    schedule_next(s, q, entry, kind, step, wrote);
-    if (step == BATON_NIC_COMMIT && (kind == BATON_NIC_RCAS || kind == BATON_NIC_RFAA))
+        lines_written(d, remote, words);
+    else if (step == BATON_NIC_LAND)
+        lines_written(d, local, words);
+    /* An entry whose first step this was is still there. */
+    schedule_next(s, q, entry, kind, step, step == BATON_NIC_READ && part->wrote);
+    if (step == BATON_NIC_COMMIT && kind != BATON_NIC_PUT)
         offer_unit(s, q->node);
     return true;
 }
