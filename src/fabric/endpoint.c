@@ -372,10 +372,13 @@ int baton_rfence(struct baton_ep *ep, unsigned node)
 
 /* ---- Waiting for work */
 
-static void advance_until_id(struct baton_epx *ep, const struct baton_epx_id *id)
+/* Until nothing is pending any more there; null: anywhere. */
+static void advance_until(struct baton_epx *ep, const uint32_t *pending)
 {
-    while (id->pending)
+    while (pending ? *pending != 0 : ep->pending != 0) {
+        ep->awaits = pending;
         top_ops(ep)->advance(ep->top, ep);
+    }
 }
 
 static void count_round(struct baton_epx *ep, uint64_t stamp)
@@ -427,7 +430,7 @@ int baton_wait(struct baton_ep *pub, baton_wid wid)
     if (!id || !wid)
         return baton_fail(-EINVAL, "no work has the id %u", wid);
     baton_flush(pub);
-    advance_until_id(ep, id);
+    advance_until(ep, &id->pending);
     count_round(ep, id->stamp);
     int rc = take_error(&id->rc);
     retire_id(ep, id, rc);
@@ -449,8 +452,7 @@ int baton_wait_all(struct baton_ep *pub)
 {
     struct baton_epx *ep = baton_epx(pub);
     baton_flush(pub);
-    while (ep->pending)
-        top_ops(ep)->advance(ep->top, ep);
+    advance_until(ep, NULL);
     count_round(ep, ep->any_stamp);
     int rc = 0;
     for (unsigned i = 0; i < BATON_IDS; i++) {
@@ -483,8 +485,7 @@ int baton_gfence(struct baton_ep *pub, const uint16_t *nodes, unsigned count)
     baton_flush(pub);
     struct baton_epx_id *id = id_of(ep, ID_GFENCE);
     for (unsigned i = 0; i < count; i++)
-        while (ep->peers[nodes[i]].pending)
-            top_ops(ep)->advance(ep->top, ep);
+        advance_until(ep, &ep->peers[nodes[i]].pending);
     count_round(ep, id->stamp);
     int fence_rc = take_error(&id->rc);
     id->fetches = 0;
@@ -519,8 +520,7 @@ int baton_ep_reset(struct baton_ep *pub, unsigned node)
         return baton_fail(-ERANGE, "node %u: the cluster has %u places", node, ep->nodes);
     baton_flush(pub);
     struct baton_epx_peer *peer = &ep->peers[node];
-    while (peer->pending)
-        top_ops(ep)->advance(ep->top, ep);
+    advance_until(ep, &peer->pending);
     int rc = top_ops(ep)->reset(ep->top, ep, node);
     if (rc)
         return rc;

@@ -60,7 +60,10 @@ struct baton_ep_ops {
      * once. */
     void (*ring)(struct baton_layer *, struct baton_epx *, const struct baton_op *ops, unsigned n);
 
-    /* Progress for this endpoint: blocks until at least one outstanding operation is done. */
+    /*
+     * Progress for this endpoint: blocks until at least one outstanding operation is done. The caller has set
+     * ep->awaits, and will come again until that is reached: a world may block for so long.
+     */
     void (*advance)(struct baton_layer *, struct baton_epx *);
 
     /* An outstanding queue pair towards `node` is made new. Nothing is outstanding on it. */
@@ -151,6 +154,7 @@ struct baton_epx {
     uint64_t round;     /* c of the contract; starts at 1 */
     uint64_t any_stamp; /* round in which anything was last rung */
     uint64_t pending;   /* rung, not done, all ids */
+    const uint32_t *awaits; /* advance is called until this is 0; null: until all are done */
     unsigned chain_n;
     struct baton_op chain[BATON_CHAIN_MAX];
     uint64_t *scratch; /* arena: results of gfence and of emulated operations */

@@ -159,7 +159,9 @@ bool sim_has_come(struct sim *s, struct sim_thread *t)
     t->wake_rc = 0;
     switch (t->state) {
     case SIM_WORK:
-        return t->blocked->closing ? !t->blocked->busy : t->until != t->blocked->epx->pending;
+        if (t->blocked->closing)
+            return !t->blocked->busy;
+        return t->awaits ? !*t->awaits : t->until != t->blocked->epx->pending;
     case SIM_DELAY:
         return now >= t->until || s->hopeless;
     case SIM_RELAX:
@@ -421,9 +423,10 @@ static void sim_ring(struct baton_layer *l, struct baton_epx *ep, const struct b
 static void sim_advance(struct baton_layer *l, struct baton_epx *ep)
 {
     struct sim *s = sim_of(ep);
-    if (s->current)
+    if (s->current) {
+        s->current->awaits = s->driver->found ? ep->awaits : NULL;
         sim_block(s, l->state, SIM_WORK, ep->pending);
-    else
+    } else
         sim_drain(s);
     saw(s, ep->pending);
 }

@@ -100,6 +100,7 @@ struct sim_thread {
 
     /* While blocked. */
     struct sim_ep *blocked;
+    const uint32_t *awaits; /* SIM_WORK: until this is 0; null: until anything is done */
     const struct baton_cond *conds;
     unsigned conds_n;
     struct baton_wait *wait;
@@ -174,6 +175,11 @@ struct sim_driver {
     bool (*at_once)(struct sim *, struct sim_thread *);
     /* The thread has become SIM_READY, for its next act. Null: the driver looks itself. */
     void (*ready)(struct sim *, struct sim_thread *);
+    /*
+     * An operation of the thread, which waits for its work, is done. Null: the thread goes on whenever one
+     * is; else not before what it waits for is there.
+     */
+    void (*found)(struct sim *, struct sim_thread *);
     /* The thread has a new entry in its store buffer. Null. */
     void (*buffered)(struct sim *, struct sim_thread *);
     /* Entries from `at` on are new in the queue pair. Null. */

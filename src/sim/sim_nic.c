@@ -155,7 +155,10 @@ static unsigned earliest_place(const struct sim_qp *q, const struct baton_op *op
 /* An operation of several pieces is passed whole or not at all. */
 static unsigned choose_place(struct sim *s, const struct sim_qp *q, const struct baton_op *op)
 {
-    unsigned n = q->nic.n, low = s->swap ? earliest_place(q, op) : n;
+    unsigned n = q->nic.n;
+    if (!s->swap)
+        return n;
+    unsigned low = earliest_place(q, op);
     unsigned places[SIM_QP_MAX + 1], count = 0;
     for (unsigned at = low; at <= n; at++)
         if (at == n || at == 0 || q->parts[at].number != q->parts[at - 1].number)
@@ -234,12 +237,16 @@ static void tell(struct sim *s, struct sim_ep *e, const struct baton_op *op, int
     if (!e->epx)
         return;
     baton_op_done(e->epx, op, rc, wrote, text);
-    if (t && t->state == SIM_WORK && t->blocked == e)
+    if (t && t->state == SIM_WORK && t->blocked == e) {
+        if (s->driver->found)
+            s->driver->found(s, t);
         sim_try_wake(s, t);
+    }
 }
 
 /* The order of the entries of an operation's pieces, which land in any order: it is drawn. */
-static void draw_order(struct sim *s, const struct baton_op *op, unsigned *order, unsigned count)
+static inline void draw_order(struct sim *s, const struct baton_op *op, unsigned *order,
+                              unsigned count)
 {
     order[0] = 0;
     for (unsigned i = 1; i < count; i++) {
@@ -482,7 +489,7 @@ NIC_RULE void apply(struct sim *s, struct sim_qp *q, unsigned at, enum baton_nic
                  : s->immediate_ack    ? BATON_NIC_START
                                        : BATON_NIC_LEAVE))
         piece_done(s, q, at);
-    if (!at)
+    if (!at && step != BATON_NIC_READ && step != BATON_NIC_START)
         drop_front(s, q);
 }
 

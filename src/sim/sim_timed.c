@@ -39,7 +39,8 @@ struct timed_thread {
      * simulation's. Its next visible act comes after it.
      */
     uint64_t busy_until;
-    uint32_t generation; /* of its state: events of older ones are void */
+    uint64_t polls_until; /* it looks for completions, and has all that come until then */
+    uint32_t generation;  /* of its state: events of older ones are void */
     bool flushing;
     struct {
         uint64_t key;
@@ -86,8 +87,8 @@ static uint64_t timed_now(struct sim *s)
     return tt ? later(s->now, tt->busy_until) : s->now;
 }
 
-static void event(struct sim *s, uint64_t time, uint32_t kind, void *what, uint64_t detail,
-                  uint32_t aux)
+static inline void event(struct sim *s, uint64_t time, uint32_t kind, void *what, uint64_t detail,
+                         uint32_t aux)
 {
     struct timed *d = timed_of(s);
     struct baton_event *e = baton_wheel_put(d->wheel, time);
@@ -218,11 +219,21 @@ static void timed_ready(struct sim *s, struct sim_thread *t)
     uint64_t then = s->now;
     if (t->next.act != SIM_ACT_AWAKE)
         then = later(then, tt->busy_until) + act_cost(s, t);
+    else if (tt->polls_until > s->now)
+        then = later(tt->polls_until, tt->busy_until);
     else if (t->until > s->now)
         then = later(then + wake_cost(s, t), tt->busy_until);
     tt->generation++;
     if (timed_of(s)->wakes != t)
         event(s, then, EVENT_RESUME, t, tt->generation, 0);
+}
+
+/* It goes on when it has all that it waits for, but it spends its time on each that comes. */
+static void timed_found(struct sim *s, struct sim_thread *t)
+{
+    struct timed_thread *tt = t->driver;
+    if (tt->polls_until <= s->now)
+        tt->polls_until = later(s->now + timed_of(s)->p.poll_cq, tt->busy_until);
 }
 
 static void timed_buffered(struct sim *s, struct sim_thread *t)
@@ -593,6 +604,7 @@ const struct sim_driver sim_driver_timed = {
     .now = timed_now,
     .at_once = timed_at_once,
     .ready = timed_ready,
+    .found = timed_found,
     .buffered = timed_buffered,
     .posted = timed_posted,
     .qp_bytes = sizeof(struct timed_qp),
