@@ -159,7 +159,8 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
 
         baton_ep_stats(ep, &before);
         start = baton_now(ep);
-        bench_check_begin(&s->lines[self], index, start, waiter);
+        bench_check_begin(&s->lines[self], node->simulated ? &s->checks[index] : NULL, index, start,
+                          waiter);
         rc = baton_lock_acquire(&lock, ep, waiter);
         uint64_t entered = baton_now(ep);
         if (rc) {
