@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/masked.h"
+#include "base/pool.h"
 #include "fabric/world.h"
 
 /* The library's own ids here; locks have theirs (lock/ids.h). */
@@ -159,8 +160,8 @@ static int post(struct baton_epx *ep, struct baton_op *op)
 
     op->node = (uint16_t)node;
     op->flags |= peer->flags;
-    op->seq = peer->seq;
-    peer->seq += 2;
+    op->seq = peer->seq ? peer->seq : 2; /* from 2 on, so that 0 proves nothing */
+    peer->seq = op->seq + 2;
     if (peer->flags)
         peer->fence = op->seq;
     if (peer->flags & BATON_OPF_RFENCE && known->fetches)
@@ -645,11 +646,36 @@ int baton_group_check(struct baton_epx *ep, struct baton_wait *wait)
 
 /* ---- Open, close, ask */
 
+size_t baton_ep_bytes(const struct baton_cluster *cluster)
+{
+    return sizeof(struct baton_epx) +
+           cluster->nodes * (sizeof(struct baton_epx_peer) + sizeof(struct baton_ep_peer));
+}
+
+static void free_memory(struct baton_cluster *cluster, struct baton_epx *ep)
+{
+    if (cluster->ep_pool)
+        baton_pool_give(cluster->ep_pool, ep);
+    else
+        free(ep);
+}
+
+static struct baton_epx *make_memory(struct baton_cluster *cluster)
+{
+    struct baton_epx *ep =
+        cluster->ep_pool ? baton_pool_take(cluster->ep_pool) : calloc(1, baton_ep_bytes(cluster));
+    if (!ep)
+        return NULL;
+    ep->peers = (struct baton_epx_peer *)(ep + 1);
+    ep->pub.peers = (struct baton_ep_peer *)(ep->peers + cluster->nodes);
+    return ep;
+}
+
 int baton_ep_open(struct baton_node *node, struct baton_ep **out)
 {
     struct baton_cluster *cluster = node->cluster;
-    int rc = -ENOMEM;
-    struct baton_epx *ep = calloc(1, sizeof(*ep));
+    int rc;
+    struct baton_epx *ep = make_memory(cluster);
     if (!ep)
         return -ENOMEM;
     ep->nodep = node;
@@ -661,18 +687,12 @@ int baton_ep_open(struct baton_node *node, struct baton_ep **out)
     ep->pub.deaths = &node->deaths;
     ep->pub.caps = &cluster->caps;
     ep->top = &ep->world;
-    ep->peers = calloc(ep->nodes, sizeof(*ep->peers));
-    ep->pub.peers = calloc(ep->nodes, sizeof(*ep->pub.peers));
     ep->scratch = baton_arena_alloc(node, 64, 64);
     if (!ep->scratch) {
         rc = baton_fail(-ENOMEM, "the arena of node %u is full (%zu bytes)", node->index,
                         cluster->arena_bytes);
         goto fail;
     }
-    if (!ep->peers || !ep->pub.peers)
-        goto fail;
-    for (unsigned i = 0; i < ep->nodes; i++)
-        ep->peers[i].seq = 2; /* so that 0 proves nothing */
     if ((rc = cluster->ops->ep_open(ep)))
         goto fail;
     baton_node_count_endpoint(node, 1);
@@ -681,9 +701,7 @@ int baton_ep_open(struct baton_node *node, struct baton_ep **out)
 fail:
     if (ep->scratch)
         baton_arena_free(node, ep->scratch);
-    free(ep->pub.peers);
-    free(ep->peers);
-    free(ep);
+    free_memory(cluster, ep);
     return rc;
 }
 
@@ -700,9 +718,7 @@ static void drop_layers(struct baton_epx *ep)
 static void free_ep(struct baton_epx *ep)
 {
     baton_node_count_endpoint(ep->nodep, -1);
-    free(ep->pub.peers);
-    free(ep->peers);
-    free(ep);
+    free_memory(ep->nodep->cluster, ep);
 }
 
 int baton_ep_close(struct baton_ep *pub)

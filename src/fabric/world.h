@@ -130,7 +130,7 @@ struct baton_epx_id {
 };
 
 struct baton_epx_peer {
-    uint64_t seq;       /* the next operation's number */
+    uint64_t seq;       /* the next operation's number; 0: there was none yet */
     uint64_t fence;     /* what is below stands before the last order, rfence */
     uint64_t gen;       /* generation of fetches: an rfence begins one if some may not have read */
     uint64_t loose_gen; /* of the last fetch without an id */
@@ -151,9 +151,9 @@ struct baton_epx {
     bool chain_order, masked;
     struct baton_epx_peer *peers;
     struct baton_epx_id ids[BATON_IDS];
-    uint64_t round;     /* c of the contract; starts at 1 */
-    uint64_t any_stamp; /* round in which anything was last rung */
-    uint64_t pending;   /* rung, not done, all ids */
+    uint64_t round;         /* c of the contract; starts at 1 */
+    uint64_t any_stamp;     /* round in which anything was last rung */
+    uint64_t pending;       /* rung, not done, all ids */
     const uint32_t *awaits; /* advance is called until this is 0; null: until all are done */
     unsigned chain_n;
     struct baton_op chain[BATON_CHAIN_MAX];
@@ -300,7 +300,12 @@ struct baton_cluster {
     struct baton_caps caps;
     size_t arena_bytes;
     void *world;
+    struct baton_pool
+        *ep_pool; /* a world's: memory of endpoints comes from there; null: from the heap */
 };
+
+/* Bytes of an endpoint, with what it keeps of each node. */
+size_t baton_ep_bytes(const struct baton_cluster *cluster);
 
 /* Makes the common part of a local node: locks, tables. The arena follows in baton_cluster_open. */
 struct baton_node *baton_cluster_add_node(struct baton_cluster *cluster, unsigned index);

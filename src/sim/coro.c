@@ -37,7 +37,8 @@ struct baton_coro {
     baton_coro_fn fn;
     void *arg;
     int ended;
-    char *map;
+    char *
+        map; /* an inaccessible page, the stack, and this struct, which is used with the stack's top */
     size_t map_bytes, page;
 #ifdef CORO_ASAN
     const void *back_bottom;
@@ -165,6 +166,13 @@ static void prepare(struct baton_coro *c, char *top)
 }
 #endif
 
+#ifdef CORO_ASAN
+static size_t stack_bytes_of(const struct baton_coro *c)
+{
+    return (size_t)((const char *)c - (c->map + c->page));
+}
+#endif
+
 static void jump_in(struct baton_coro *c)
 {
 #ifdef CORO_TSAN
@@ -173,7 +181,7 @@ static void jump_in(struct baton_coro *c)
 #endif
 #ifdef CORO_ASAN
     void *fake;
-    __sanitizer_start_switch_fiber(&fake, c->map + c->page, c->map_bytes - c->page);
+    __sanitizer_start_switch_fiber(&fake, c->map + c->page, stack_bytes_of(c));
 #endif
 #ifdef CORO_SWITCH
     baton_coro_switch(&c->back, c->own);
@@ -216,25 +224,27 @@ static void coro_main(struct baton_coro *c)
 
 struct baton_coro *baton_coro_create(size_t stack_bytes, baton_coro_fn fn, void *arg)
 {
-    struct baton_coro *c = calloc(1, sizeof(*c));
-    if (!c)
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE),
+                 own = (sizeof(struct baton_coro) + 63) & ~(size_t)63;
+    const size_t map_bytes = page + ((stack_bytes + own + page - 1) & ~(page - 1));
+    char *map = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (map == MAP_FAILED)
         return NULL;
-    c->page = (size_t)sysconf(_SC_PAGESIZE);
-    c->map_bytes = c->page + ((stack_bytes + c->page - 1) & ~(c->page - 1));
-    c->map = mmap(NULL, c->map_bytes, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (c->map == MAP_FAILED || mprotect(c->map, c->page, PROT_NONE)) {
-        if (c->map != MAP_FAILED)
-            munmap(c->map, c->map_bytes);
-        free(c);
+    if (mprotect(map, page, PROT_NONE)) {
+        munmap(map, map_bytes);
         return NULL;
     }
+    struct baton_coro *c = (struct baton_coro *)(map + map_bytes - own);
+    c->map = map;
+    c->map_bytes = map_bytes;
+    c->page = page;
     c->fn = fn;
     c->arg = arg;
 #ifdef CORO_TSAN
     c->fiber = __tsan_create_fiber(0);
 #endif
-    prepare(c, c->map + c->map_bytes);
+    prepare(c, (char *)c);
     return c;
 }
 
@@ -245,10 +255,9 @@ void baton_coro_destroy(struct baton_coro *c)
 #endif
 #ifdef CORO_ASAN
     /* One that is abandoned leaves marks of its frames, which would outlive the mapping. */
-    __asan_unpoison_memory_region(c->map + c->page, c->map_bytes - c->page);
+    __asan_unpoison_memory_region(c->map + c->page, stack_bytes_of(c));
 #endif
     munmap(c->map, c->map_bytes);
-    free(c);
 }
 
 int baton_coro_resume(struct baton_coro *c)
@@ -273,7 +282,7 @@ int baton_coro_stack(const struct baton_coro *c, char **from, char **top)
     __asan_unpoison_memory_region(c->map + c->page, c->map_bytes - c->page);
 #endif
     *from = c->own;
-    *top = c->map + c->map_bytes;
+    *top = (char *)(uintptr_t)c;
     return 0;
 }
 
@@ -287,7 +296,5 @@ int baton_coro_stack(const struct baton_coro *c, char **from, char **top)
     return -ENOSYS;
 }
 
-void baton_coro_rewind(struct baton_coro *c, char *from)
-{
-}
+void baton_coro_rewind(struct baton_coro *c, char *from) {}
 #endif

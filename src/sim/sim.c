@@ -279,8 +279,8 @@ bool sim_can_flush(struct sim *s, struct sim_thread *t)
 void sim_flush(struct sim *s, struct sim_thread *t)
 {
     struct sim_buffered b = *buffer_at(t, 0);
-    t->buffer_first = (t->buffer_first + 1) % SIM_BUFFER_MAX;
-    t->buffer_n--;
+    /* One that gets empty begins anew, so that most threads need the first places only. */
+    t->buffer_first = --t->buffer_n ? (t->buffer_first + 1) % SIM_BUFFER_MAX : 0;
     if (b.word) {
         sim_misuse_write(s, t->team->node, b.word, SIM_WRITER_CPU_STORE);
         sim_write(s, b.word, b.value);
@@ -595,18 +595,15 @@ static const struct baton_ep_ops sim_ep_ops = {
 
 static int sim_ep_open(struct baton_epx *ep)
 {
-    struct sim_ep *e = calloc(1, sizeof(*e));
-    struct sim_qp **qps = calloc(ep->nodes, sizeof(*qps));
-    if (!e || !qps) {
-        free(e);
-        free(qps);
+    struct sim *s = sim_of(ep);
+    struct sim_ep *e = baton_pool_take(&s->own_ep_pool);
+    if (!e)
         return -ENOMEM;
-    }
     e->epx = ep;
-    e->qps = qps;
+    e->qps = (struct sim_qp **)(e + 1);
     e->node = ep->pub.node;
-    e->owner = sim_of(ep)->current;
-    ep_link(e, &sim_of(ep)->eps);
+    e->owner = s->current;
+    ep_link(e, &s->eps);
     ep->world = (struct baton_layer){&sim_ep_ops, NULL, e};
     return 0;
 }
@@ -637,8 +634,7 @@ static void sim_ep_close(struct baton_epx *ep)
         sim_block(s, e, SIM_WORK, 0);
     forget_qps(s, e);
     ep_unlink(e);
-    free(e->qps);
-    free(e);
+    baton_pool_give(&s->own_ep_pool, e);
 }
 
 /* ---- Teams */
@@ -663,53 +659,76 @@ static void thread_main(void *arg)
         baton_coro_yield(t->coro);
 }
 
+/* A thread, its store buffer, and what the driver keeps of it. */
+static size_t thread_bytes(const struct sim *s)
+{
+    size_t bytes = sizeof(struct sim_thread) + s->driver->thread_bytes +
+                   SIM_BUFFER_MAX * sizeof(struct sim_buffered);
+    return (bytes + 63) & ~(size_t)63;
+}
+
+static size_t watch_bytes(const struct sim *s)
+{
+    return (s->watch_mask + 1) * sizeof(*s->watch);
+}
+
 static void free_threads(struct sim *s)
 {
     for (struct sim_ep *e = s->eps; e; e = e->next)
         e->owner = NULL;
-    for (size_t i = 0; i < s->threads_n; i++) {
-        struct sim_thread *t = s->threads[i];
-        if (t && t->coro)
-            baton_coro_destroy(t->coro);
-        if (t)
-            free(t->buffer);
-        free(t);
-    }
+    for (size_t i = 0; i < s->threads_n; i++)
+        if (s->threads[i] && s->threads[i]->coro)
+            baton_coro_destroy(s->threads[i]->coro);
+    baton_big_drop(s->thread_memory, s->threads_n * thread_bytes(s));
     free(s->threads);
-    free(s->watch);
+    if (s->watch)
+        baton_big_drop(s->watch, watch_bytes(s));
     s->threads = NULL;
+    s->thread_memory = NULL;
     s->watch = NULL;
     s->threads_n = 0;
+}
+
+static int make_thread(struct sim *s, const struct baton_team *team, unsigned index, size_t number)
+{
+    struct sim_thread *t =
+        (struct sim_thread *)((char *)s->thread_memory + number * thread_bytes(s));
+    s->threads[number] = t;
+    t->sim = s;
+    t->team = team;
+    t->index = index;
+    t->number = (unsigned)number;
+    t->driver = t + 1;
+    t->buffer = (struct sim_buffered *)((char *)t->driver + s->driver->thread_bytes);
+    t->coro = baton_coro_create(SIM_STACK_BYTES, thread_main, t);
+    if (!t->coro)
+        return baton_fail(-ENOMEM, "no memory for the stack of thread %zu of %zu", number + 1,
+                          s->threads_n);
+    return 0;
 }
 
 static int make_threads(struct sim *s, const struct baton_team *teams, unsigned count)
 {
     size_t total = 0, n = 0, buckets = 64;
+    int rc = 0;
     for (unsigned i = 0; i < count; i++)
         total += teams[i].threads;
     while (buckets < 4 * total)
         buckets *= 2;
     s->threads = calloc(total + 1, sizeof(*s->threads));
-    s->watch = calloc(buckets, sizeof(*s->watch));
     s->watch_mask = buckets - 1;
+    s->watch = baton_big_make(watch_bytes(s));
     if (!s->threads || !s->watch)
         return -ENOMEM;
     s->threads_n = total;
+    s->thread_memory = baton_big_make(total * thread_bytes(s));
+    if (!s->thread_memory && total)
+        return -ENOMEM;
     for (unsigned i = 0; i < count; i++)
-        for (unsigned k = 0; k < teams[i].threads; k++, n++) {
-            struct sim_thread *t = s->threads[n] = calloc(1, sizeof(*t));
-            if (!t)
-                return -ENOMEM;
-            *t =
-                (struct sim_thread){.sim = s, .team = &teams[i], .index = k, .number = (unsigned)n};
-            t->buffer = calloc(SIM_BUFFER_MAX, sizeof(*t->buffer));
-            t->coro = baton_coro_create(SIM_STACK_BYTES, thread_main, t);
-            if (!t->buffer || !t->coro)
-                return baton_fail(-ENOMEM, "no memory for the stack of thread %zu of %zu", n + 1,
-                                  total);
-        }
+        for (unsigned k = 0; k < teams[i].threads && !rc; k++)
+            rc = make_thread(s, &teams[i], k, n++);
     s->alive = total;
-    return 0;
+    return rc;
 }
 
 static int sim_run(struct baton_cluster *cluster, const struct baton_team *teams, unsigned count)
@@ -764,8 +783,6 @@ static void sim_free(struct sim *s)
         struct sim_ep *e = s->abandoned;
         ep_unlink(e);
         forget_qps(s, e);
-        free(e->qps);
-        free(e);
     }
     while (s->dead_qps) {
         struct sim_qp *q = s->dead_qps;
@@ -777,6 +794,9 @@ static void sim_free(struct sim *s)
         s->spare_words = (uint64_t *)(uintptr_t)*words;
         free(words);
     }
+    baton_pool_fini(&s->ep_pool);
+    baton_pool_fini(&s->own_ep_pool);
+    baton_pool_fini(&s->qp_pool);
     free(s->busy);
     free(s->dead);
     free(s->units);
@@ -811,6 +831,11 @@ static int sim_open(struct baton_cluster *cluster, const struct baton_cluster_op
         sim_free(s);
         return rc;
     }
+    baton_pool_init(&s->ep_pool, baton_ep_bytes(cluster));
+    baton_pool_init(&s->own_ep_pool,
+                    sizeof(struct sim_ep) + cluster->nodes * sizeof(struct sim_qp *));
+    baton_pool_init(&s->qp_pool, sim_qp_bytes(s));
+    cluster->ep_pool = &s->ep_pool;
     for (unsigned i = 0; i < cluster->nodes && s->driver->looks; i++)
         if (cluster->local[i])
             cluster->local[i]->next_base = SIM_EXPLORE_BASE;

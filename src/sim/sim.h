@@ -20,6 +20,7 @@
 #ifndef BATON_SIM_SIM_H
 #define BATON_SIM_SIM_H
 
+#include "base/pool.h"
 #include "base/random.h"
 #include "fabric/world.h"
 #include "model/nic.h"
@@ -156,7 +157,7 @@ struct sim_ep {
     struct sim_thread *thread; /* who rang last */
     struct sim_thread *owner;  /* who opened it; null: code outside of baton_run */
     struct sim_ep *next, **link; /* of all that are open, or of all that were abandoned */
-    struct sim_qp **qps;         /* by node; made when first used */
+    struct sim_qp **qps;         /* by node; made when first used; behind this in memory */
     unsigned node;
     unsigned busy; /* queue pairs with entries */
     bool closing;  /* its thread waits until there are none */
@@ -184,7 +185,8 @@ struct sim_driver {
     void (*buffered)(struct sim *, struct sim_thread *);
     /* Entries from `at` on are new in the queue pair. Null. */
     void (*posted)(struct sim *, struct sim_qp *, unsigned at);
-    size_t qp_bytes; /* its own part of a queue pair, zeroed */
+    size_t thread_bytes; /* its own part of a thread, zeroed */
+    size_t qp_bytes;     /* its own part of a queue pair, zeroed */
     /* Whether what is rung with nothing in the store buffer before it may skip that. */
     bool straight;
     /* Whether all words of an operation move at the same time: it needs but one entry. */
@@ -234,6 +236,9 @@ struct sim {
     uint64_t **unit_words; /* by node: the word of the RMW between its read and its write */
     struct sim_thread **threads;
     size_t threads_n, alive;
+    void *thread_memory;
+    struct baton_pool ep_pool, own_ep_pool,
+        qp_pool;                /* of all endpoints; of this world's part of them */
     struct sim_thread *current; /* null: code outside of baton_run */
     struct sim_qp **busy;       /* queue pairs with entries */
     size_t busy_n, busy_room, qps_n;
@@ -304,6 +309,7 @@ void sim_told(struct sim *s, struct sim_thread *t, uint64_t value);
 
 struct sim_qp *sim_qp_of(struct sim_ep *e,
                          unsigned node); /* made when first used; null: no memory */
+size_t sim_qp_bytes(const struct sim *s);
 void sim_qp_free(struct sim_qp *q);
 bool sim_qp_has_room(const struct sim *s, const struct sim_qp *q, const struct baton_op *op);
 void sim_qp_post(struct sim *s, struct sim_qp *q, const struct baton_op *op);

@@ -58,9 +58,18 @@ static bool grow(struct sim_qp *q)
     return true;
 }
 
+static size_t own_bytes(const struct sim *s)
+{
+    return (s->driver->qp_bytes + 7) & ~(size_t)7;
+}
+
+size_t sim_qp_bytes(const struct sim *s)
+{
+    return sizeof(struct sim_qp) + own_bytes(s) + places_bytes(SIM_QP_FEW);
+}
+
 static struct sim_qp *qp_make(struct sim *s, struct sim_ep *e, unsigned node)
 {
-    const size_t own = (s->driver->qp_bytes + 7) & ~(size_t)7;
     if (s->qps_n == s->busy_room) {
         size_t room = s->busy_room ? 2 * s->busy_room : 64;
         struct sim_qp **more = realloc(s->busy, room * sizeof(*more));
@@ -69,7 +78,7 @@ static struct sim_qp *qp_make(struct sim *s, struct sim_ep *e, unsigned node)
         s->busy = more;
         s->busy_room = room;
     }
-    struct sim_qp *q = calloc(1, sizeof(*q) + own + places_bytes(SIM_QP_FEW));
+    struct sim_qp *q = baton_pool_take(&s->qp_pool);
     if (!q)
         return NULL;
     s->qps_n++;
@@ -78,7 +87,7 @@ static struct sim_qp *qp_make(struct sim *s, struct sim_ep *e, unsigned node)
     q->nic.unit = &s->units[node];
     q->nic.free_reads = s->swap;
     q->driver = q + 1;
-    places_are(q, (char *)q->driver + own, SIM_QP_FEW);
+    places_are(q, (char *)q->driver + own_bytes(s), SIM_QP_FEW);
     return e->qps[node] = q;
 }
 
@@ -92,7 +101,6 @@ void sim_qp_free(struct sim_qp *q)
 {
     if (is_grown(q))
         free(q->entries);
-    free(q);
 }
 
 static unsigned pieces_of(const struct sim *s, const struct baton_op *op)

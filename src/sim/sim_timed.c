@@ -503,13 +503,10 @@ static void resume(struct sim *s, struct sim_thread *t)
 static int timed_run(struct sim *s)
 {
     struct timed *d = timed_of(s);
-    struct timed_thread *threads = calloc(s->threads_n + 1, sizeof(*threads));
-    if (!threads)
-        return -ENOMEM;
     for (size_t i = 0; i < s->threads_n; i++) {
-        s->threads[i]->driver = &threads[i];
+        struct timed_thread *tt = s->threads[i]->driver;
         s->threads[i]->next.act = SIM_ACT_BEGIN;
-        event(s, s->now, EVENT_RESUME, s->threads[i], ++threads[i].generation, 0);
+        event(s, s->now, EVENT_RESUME, s->threads[i], ++tt->generation, 0);
     }
     while ((s->alive || s->busy_n) && !d->failed) {
         struct baton_event *e = baton_wheel_take(d->wheel);
@@ -551,7 +548,6 @@ static int timed_run(struct sim *s)
     }
     while (baton_wheel_take(d->wheel)) {
     }
-    free(threads);
     return d->failed ? baton_fail(-ENOMEM, "no memory for the events of the simulation") : 0;
 }
 
@@ -607,6 +603,7 @@ const struct sim_driver sim_driver_timed = {
     .found = timed_found,
     .buffered = timed_buffered,
     .posted = timed_posted,
+    .thread_bytes = sizeof(struct timed_thread),
     .qp_bytes = sizeof(struct timed_qp),
     .straight = true,
     .whole = true,
