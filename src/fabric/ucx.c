@@ -2,8 +2,10 @@
 /*
  * The world of UCX: any network that it knows.
  *
- * Options: mode=am, tls=NAME[+NAME..] (standard: tcp) and dev=NAME[+NAME..] (what UCX calls UCX_TLS and
- * UCX_NET_DEVICES), timeout_ms=N (how long a node may be silent), and those of net.h.
+ * Options: mode=am|rma (standard: rma where UCX has RDMA devices, else am), tls=NAME[+NAME..] (standard: rc
+ * where there are RDMA devices, else tcp) and dev=NAME[+NAME..] (what UCX calls UCX_TLS and UCX_NET_DEVICES),
+ * timeout_ms=N (how long a node may be silent), allow_torn=1 (rma over tcp: locks may open although UCX
+ * promises no whole words), and those of net.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -87,7 +89,7 @@ static void on_gone(void *arg, unsigned node, enum baton_node_state how)
 struct settings {
     char tls[128], dev[256];
     enum ucx_mode mode; /* 0: whatever suits */
-    long timeout_ms;
+    long timeout_ms, allow_torn;
 };
 
 /* UCX wants commas in its lists, which we have between settings. */
@@ -129,11 +131,15 @@ static int settings_read(const char *options, struct settings *s)
     baton_option(options, "mode", mode, sizeof(mode));
     if (!strcmp(mode, "am"))
         s->mode = UCX_MODE_AM;
+    else if (!strcmp(mode, "rma"))
+        s->mode = UCX_MODE_RMA;
     else if (*mode)
-        return baton_fail(-EINVAL, "mode=%s: there is am", mode);
+        return baton_fail(-EINVAL, "mode=%s: am or rma", mode);
     rc = check_tls(s->tls);
     if (!rc)
         rc = baton_option_number(options, "timeout_ms", 10, 600000, &s->timeout_ms);
+    if (!rc)
+        rc = baton_option_number(options, "allow_torn", 0, 1, &s->allow_torn);
     return rc;
 }
 
@@ -163,7 +169,8 @@ static ucs_status_t context_try(const char *tls, const char *dev, ucp_context_h 
     for (size_t i = 0; i < sizeof(tcp) / sizeof(tcp[0]) && !status && !strcmp(tls, "tcp"); i++)
         status = UCX(ucp_config_modify)(config, tcp[i][0], tcp[i][1]);
     ucp_params_t p = {.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED,
-                      .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP,
+                      .features =
+                          UCP_FEATURE_AM | UCP_FEATURE_WAKEUP | UCP_FEATURE_RMA | UCP_FEATURE_AMO64,
                       .mt_workers_shared = 1};
     if (!status)
         status = UCX(ucp_init_version)(UCP_API_MAJOR, UCP_API_MINOR, &p, config, out);
@@ -178,28 +185,40 @@ static int context_open(struct ucx_world *w, struct settings *s)
     int rc = baton_ucx_address_here(w, dev, sizeof(dev));
     if (rc)
         return rc;
-    if (!*s->tls)
+    /* RDMA devices come first, where there are some. */
+    ucs_status_t status = UCS_ERR_NO_DEVICE;
+    if (!*s->tls && s->mode != UCX_MODE_AM) {
+        status = context_try("rc", s->dev, &w->context);
+        strcpy(s->tls, status ? "tcp" : "rc");
+    } else if (!*s->tls) {
         strcpy(s->tls, "tcp");
+    }
     w->software = !strcmp(s->tls, "tcp");
-    ucs_status_t status = context_try(s->tls, w->software ? dev : s->dev, &w->context);
+    if (status)
+        status = context_try(s->tls, w->software ? dev : s->dev, &w->context);
     if (status)
         return baton_fail(status == UCS_ERR_NO_DEVICE ? -EHOSTDOWN : -EINVAL,
                           "UCX has no way of the kind tls=%s%s%s: %s; ucx_info -d lists what there "
                           "is",
                           s->tls, *s->dev ? " over dev=" : "", s->dev,
                           UCX(ucs_status_string)(status));
-    w->mode = UCX_MODE_AM;
+    w->mode = s->mode ? s->mode : w->software ? UCX_MODE_AM : UCX_MODE_RMA;
     return 0;
 }
 
-static struct baton_caps caps_of(void)
+static struct baton_caps caps_of(const struct ucx_world *w, bool torn_allowed)
 {
-    return (struct baton_caps){.atomics = BATON_ATOMICS_GLOB,
-                               .masked = true,
-                               .word_atomic = true,
-                               .in_order_placement = true,
-                               .chain_order = true,
-                               .inline_max = 8};
+    struct baton_caps am = {.atomics = BATON_ATOMICS_GLOB,
+                            .masked = true,
+                            .word_atomic = true,
+                            .in_order_placement = true,
+                            .chain_order = true,
+                            .inline_max = 8};
+    struct baton_caps rma = {.atomics = BATON_ATOMICS_HCA,
+                             .word_atomic = !w->software,
+                             .torn_allowed = torn_allowed,
+                             .inline_max = 8};
+    return w->mode == UCX_MODE_AM ? am : rma;
 }
 
 /* ---- Open, close */
@@ -261,7 +280,7 @@ static int world_open(struct baton_cluster *cluster, const struct baton_cluster_
         rc = context_open(w, &settings);
     if (!rc) {
         cluster->nodes = baton_net_nodes(w->net);
-        cluster->caps = caps_of();
+        cluster->caps = caps_of(w, settings.allow_torn);
         rc = nodes_open(w);
     }
     if (rc)

@@ -79,7 +79,10 @@ static void ring_link(struct ucx_link *l, const struct baton_op *ops, unsigned n
             baton_ucx_link_break(l, rc, "%s", baton_error_detail());
     }
     baton_ucx_link_room(l, n);
-    baton_ucx_am_ring(l, ops, n);
+    if (l->ep->n->world->mode == UCX_MODE_AM)
+        baton_ucx_am_ring(l, ops, n);
+    else
+        baton_ucx_rma_ring(l, ops, n);
     if (l->broken)
         baton_ucx_link_drain(l);
 }
@@ -136,6 +139,11 @@ static void advance(struct baton_layer *layer, struct baton_epx *ep)
     }
 }
 
+static bool is_idle(struct ucx_link *l)
+{
+    return l->ep->n->world->mode == UCX_MODE_AM ? l->done == l->next : baton_ucx_rma_idle(l);
+}
+
 /* A connection that is still one is used on, once all is answered that was sent over it. */
 static int reset(struct baton_layer *layer, struct baton_epx *ep, unsigned node)
 {
@@ -148,7 +156,7 @@ static int reset(struct baton_layer *layer, struct baton_epx *ep, unsigned node)
     struct ucx_link *l = link_to(e, node);
     if (!l)
         return -ENOMEM;
-    for (uint32_t idle = 0; l->ucp && !l->lost && l->done != l->next;)
+    for (uint32_t idle = 0; l->ucp && !l->lost && !is_idle(l);)
         baton_ucx_link_wait(l, &idle);
     int rc = 0;
     l->broken = 0;
@@ -192,6 +200,7 @@ void baton_ucx_ep_close(struct baton_epx *ep)
     struct ucx_ep *e = ep->world.state;
     for (unsigned i = 0; i < e->used_n; i++) {
         baton_ucx_link_disconnect(e->used[i]);
+        free(e->used[i]->rma);
         free(e->used[i]);
     }
     if (e->worker)

@@ -146,6 +146,8 @@ void baton_ucx_link_wait(struct ucx_link *l, uint32_t *idle)
 bool baton_ucx_link_drain(struct ucx_link *l)
 {
     bool any = false;
+    if (l->rma)
+        baton_ucx_rma_settle(l);
     while (l->head != l->tail && baton_ucx_entry(l, l->head)->over) {
         struct ucx_entry *e = baton_ucx_entry(l, l->head++);
         const struct baton_op *op = &e->op;
@@ -235,6 +237,7 @@ int baton_ucx_link_ask(struct ucx_link *l, const struct ucx_request *q, ucx_take
     for (uint32_t idle = 0; !l->lost && !ask.answered;)
         baton_ucx_link_wait(l, &idle);
     l->ask = NULL;
+    l->next = l->done = q->number + 1;
     return l->lost ? l->lost : ask.rc;
 }
 
@@ -353,8 +356,7 @@ int baton_ucx_link_connect(struct ucx_link *l)
         return rc;
     struct ucx_request q = baton_ucx_link_request(l, UCX_HELLO);
     q.replaces = l->proven;
-    rc = baton_ucx_link_ask(l, &q, NULL);
-    l->next = l->done = q.number + 1;
+    rc = baton_ucx_link_ask(l, &q, n->world->mode == UCX_MODE_RMA ? baton_ucx_rma_met : NULL);
     if (!rc) {
         l->proven = l->token;
         return 0;
@@ -374,11 +376,13 @@ void baton_ucx_link_disconnect(struct ucx_link *l)
     if (!l->ucp)
         return;
     /* All that was under way has ended, or is to end. */
+    baton_ucx_rma_parted(l);
     ucs_status_ptr_t r = UCX(ucp_ep_close_nbx)(l->ucp, &p);
     l->ucp = NULL;
-    if (!UCS_PTR_IS_PTR(r))
-        return;
-    while (UCX(ucp_request_check_status)(r) == UCS_INPROGRESS)
-        UCX(ucp_worker_progress)(l->ep->worker);
-    UCX(ucp_request_free)(r);
+    if (UCS_PTR_IS_PTR(r)) {
+        while (UCX(ucp_request_check_status)(r) == UCS_INPROGRESS)
+            UCX(ucp_worker_progress)(l->ep->worker);
+        UCX(ucp_request_free)(r);
+    }
+    baton_ucx_rma_finish(l);
 }

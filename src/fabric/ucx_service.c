@@ -181,20 +181,47 @@ static void forget_gone(struct ucx_service *s)
     }
 }
 
+/* ---- rma: where memory is */
+
+static size_t add_memory(struct ucx_service *s, const void *memory, const struct ucx_key *key,
+                         struct ucx_answer *a)
+{
+    struct ucx_memory *m = (struct ucx_memory *)(a + 1);
+    size_t size = sizeof(*a) + sizeof(*m) + key->bytes;
+    if (size > UCX_MESSAGE_MAX)
+        return 0;
+    *m = (struct ucx_memory){(uintptr_t)memory, *s->n->gone, key->bytes};
+    memcpy(m->key, key->packed, key->bytes);
+    return size;
+}
+
+static size_t on_look(struct ucx_service *s, const struct ucx_request *q, struct ucx_answer *a)
+{
+    struct baton_segment there;
+    if (!baton_ucx_find(s->n, q->offset, &there)) {
+        a->rc = -EKEYREJECTED;
+        return sizeof(*a);
+    }
+    a->base = there.base;
+    a->bytes = there.bytes;
+    a->rights = there.rights;
+    return there.world ? add_memory(s, there.memory, there.world, a) : 0;
+}
+
 /* ---- What comes in */
 
 static size_t on_kind(struct ucx_service *s, const struct ucx_request *q, const char *at,
                       const char *end, struct ucx_answer *a)
 {
-    switch (q->kind) {
-    case UCX_HELLO:
+    if (q->kind == UCX_HELLO) {
         a->rc = on_hello(s, q);
-        return sizeof(*a);
-    case UCX_CHAIN:
-        return q->life == s->n->life ? execute(s, q, at, end, a) : 0;
-    default:
-        return 0;
+        return a->rc || !s->n->gone_key ? sizeof(*a) : add_memory(s, s->n->gone, s->n->gone_key, a);
     }
+    if (q->life != s->n->life)
+        return 0;
+    return q->kind == UCX_CHAIN  ? execute(s, q, at, end, a)
+           : q->kind == UCX_LOOK ? on_look(s, q, a)
+                                 : 0;
 }
 
 static ucs_status_t on_request(void *arg, const void *header, size_t header_bytes, void *data,

@@ -38,8 +38,16 @@ struct ucx_node {
     uint64_t life;
     uint64_t tokens;         /* given out so far */
     pthread_rwlock_t memory; /* read: operations are executed; write: a segment is taken back */
-    uint64_t gone;           /* segments taken back so far; rma: in the directory */
+    uint64_t *gone;          /* segments taken back so far; in a page of its own */
+    struct ucx_key *gone_key;
     struct ucx_service *service;
+};
+
+/* rma: what UCX has to be given to reach memory of this node. */
+struct ucx_key {
+    ucp_mem_h memory;
+    void *packed;
+    size_t bytes;
 };
 
 struct ucx_world {
@@ -92,6 +100,9 @@ void baton_ucx_segment_destroy(struct ucx_node *n, unsigned slot, struct baton_s
  */
 int baton_ucx_place(struct ucx_node *n, const struct baton_op *op, uint32_t before, uint32_t whole,
                     uint64_t **word, struct baton_segment *there);
+
+/* rma: the segment that holds an offset, under the memory lock. */
+bool baton_ucx_find(const struct ucx_node *n, uint64_t offset, struct baton_segment *out);
 
 /* ---- The service */
 
@@ -154,6 +165,7 @@ struct ucx_link {
     struct ucx_ask *ask; /* or null */
     struct ucx_entry entries[UCX_DEPTH];
     struct ucx_sent sent[UCX_WINDOW];
+    struct ucx_rma *rma; /* mode rma: see ucx_rma.c */
 };
 
 struct ucx_ep {
@@ -217,6 +229,13 @@ void baton_ucx_link_enter(struct ucx_link *l, const struct baton_op *op);
 void baton_ucx_link_cancel(struct ucx_link *l, uint64_t from);
 
 /* ---- Modes: what a link does with the operations of a chain that are its node's */
+
+void baton_ucx_rma_ring(struct ucx_link *l, const struct baton_op *ops, unsigned n);
+ucx_take_fn baton_ucx_rma_met;                 /* of the answer to a hello */
+void baton_ucx_rma_settle(struct ucx_link *l); /* judges what is done */
+bool baton_ucx_rma_idle(struct ucx_link *l);   /* nothing is under way */
+void baton_ucx_rma_parted(struct ucx_link *l); /* before the connection is closed */
+void baton_ucx_rma_finish(struct ucx_link *l); /* and after it */
 
 void baton_ucx_am_ring(struct ucx_link *l, const struct baton_op *ops, unsigned n);
 void baton_ucx_am_answered(struct ucx_link *l, const struct ucx_answer *a, const char *body,

@@ -196,7 +196,7 @@ static int case_round_trips(struct conf *c)
     OK(rig_open(c, &r));
     int rc = 0;
     for (size_t i = 0; i < sizeof(sequences) / sizeof(sequences[0]); i++)
-        if (play(&r, &sequences[i], !conf_is(c, CONF_SWAP)))
+        if (play(&r, &sequences[i], !conf_is(c, CONF_SWAP | CONF_UCX_RMA)))
             rc = -EPROTO;
     OK(rc);
     OK(rig_close(&r));

@@ -196,7 +196,7 @@ static int play(const struct conf *c, struct cell *l, uint64_t seed)
 
 static int judge(const struct conf *c, const struct cell *l)
 {
-    bool chain_order = !conf_is(c, CONF_SWAP), never = excluded(l, chain_order);
+    bool chain_order = !conf_is(c, CONF_SWAP | CONF_UCX_RMA), never = excluded(l, chain_order);
     if (never && l->exchanged)
         return conf_fail(__FILE__, __LINE__, "%s, %s, %s: changed places %llu times",
                          kind_names[l->x], sep_names[l->sep], kind_names[l->y],
@@ -215,7 +215,7 @@ static int case_table(struct conf *c)
             for (unsigned sep = 0; sep < SEPS; sep++) {
                 struct cell l = {.x = x, .y = y, .sep = sep};
                 if (conf_is(c, CONF_SIMULATED)) {
-                    bool never = excluded(&l, !conf_is(c, CONF_SWAP));
+                    bool never = excluded(&l, !conf_is(c, CONF_SWAP | CONF_UCX_RMA));
                     l.batch = 1;
                     l.rounds = 1;
                     /* What may show shows sooner or later; rarely, if the first is almost there. */

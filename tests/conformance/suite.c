@@ -39,7 +39,9 @@ static const struct conf_world worlds[] = {
     {"shm-processes", "shm", CONF_PROCS, 0, NULL},
     {"verbs", "verbs", CONF_VERBS, 0, NULL},
     {"ucx-am", "ucx", CONF_UCX, 0, "mode=am,tls=tcp"},
+    {"ucx-rma", "ucx", CONF_UCX_RMA, 0, "mode=rma,tls=tcp,allow_torn=1"},
     {"ucx-am-processes", "ucx", CONF_PROCS, 0, "mode=am,tls=tcp"},
+    {"ucx-rma-processes", "ucx", CONF_PROCS, 0, "mode=rma,tls=tcp,allow_torn=1"},
 };
 #define WORLDS (sizeof(worlds) / sizeof(worlds[0]))
 

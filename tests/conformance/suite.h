@@ -19,16 +19,17 @@
 
 /* Worlds, as bits, so that a case can say where it makes sense. */
 enum {
-    CONF_STEP = 1,   /* step, or sim by chance, in the order that chains give */
-    CONF_SWAP = 2,   /* the same, where what nothing orders may change places */
-    CONF_SHM = 4,    /* shared memory, all nodes in this process */
-    CONF_PROCS = 8,  /* shared memory or UCX, a process for each node */
-    CONF_VERBS = 16, /* RDMA devices, all nodes in this process */
-    CONF_TIMED = 32, /* sim in virtual time, which shows few of the orders that are possible */
-    CONF_UCX = 64,   /* UCX over tcp, mode am, all nodes in this process */
+    CONF_STEP = 1,      /* step, or sim by chance, in the order that chains give */
+    CONF_SWAP = 2,      /* the same, where what nothing orders may change places */
+    CONF_SHM = 4,       /* shared memory, all nodes in this process */
+    CONF_PROCS = 8,     /* shared memory or UCX, a process for each node */
+    CONF_VERBS = 16,    /* RDMA devices, all nodes in this process */
+    CONF_TIMED = 32,    /* sim in virtual time, which shows few of the orders that are possible */
+    CONF_UCX = 64,      /* UCX over tcp, mode am, all nodes in this process */
+    CONF_UCX_RMA = 128, /* the same in mode rma */
     CONF_SIMULATED = CONF_STEP | CONF_SWAP | CONF_TIMED,
-    CONF_ONE_PROCESS = CONF_SIMULATED | CONF_SHM | CONF_VERBS | CONF_UCX,
-    CONF_NATIVE = CONF_SHM | CONF_PROCS | CONF_VERBS | CONF_UCX
+    CONF_ONE_PROCESS = CONF_SIMULATED | CONF_SHM | CONF_VERBS | CONF_UCX | CONF_UCX_RMA,
+    CONF_NATIVE = CONF_SHM | CONF_PROCS | CONF_VERBS | CONF_UCX | CONF_UCX_RMA
 };
 
 struct conf_world {
