@@ -21,6 +21,7 @@ struct litmus_sim_opts {
     bool naive;      /* nothing is taken at once */
     bool digests;    /* threads forget nothing */
     bool self_check; /* equal digests must mean equal stacks */
+    bool future;     /* what threads may still do is used */
     bool swap;       /* posts that nothing orders may change places */
     double seconds_max;
     unsigned twin; /* not 0: this thread is the same as thread 0, and may be taken for it */

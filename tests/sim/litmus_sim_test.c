@@ -300,8 +300,10 @@ static bool how(struct litmus_sim_opts *opts, const char *word)
     opts->naive |= naive;
     opts->digests |= digests;
     opts->self_check |= self_check;
+    bool future = !strcmp(word, "future");
     opts->swap |= swap;
-    return naive || digests || self_check || swap;
+    opts->future |= future;
+    return future || naive || digests || self_check || swap;
 }
 
 int main(int argc, char **argv)
@@ -328,7 +330,8 @@ int main(int argc, char **argv)
     } else if (!strcmp(what, "second") && argc == 4) {
         second(total, a, b);
     } else {
-        printf("usage: litmus_sim_test [naive] [digests] [self-check] [swap] files DIR | all FROM "
+        printf("usage: litmus_sim_test [naive] [digests] [self-check] [swap] [future] files DIR | "
+               "all FROM "
                "N | random "
                "SEED N | second SEED N | twins SEED N\n");
         return 2;
