@@ -231,6 +231,9 @@ static void act_under_way(struct explore *x, struct uses *u, struct sim_thread *
         if (rmw)
             under_way(x, u, WRITES, t->next.word);
     }
+    /* A store is where a thread stands only before all begin. */
+    if (t->state == SIM_READY && t->next.act == SIM_ACT_STORE)
+        under_way(x, u, WRITES, t->next.word);
     for (unsigned i = 0; t->state == SIM_CONDS && i < t->conds_n; i++)
         under_way(x, u, READS, t->conds[i].word);
     /* What its turn has read wakes it. */
@@ -399,9 +402,12 @@ bool future_nic(struct explore *x, const struct sim_qp *q, unsigned at, enum bat
     struct word *w = x->futures && !x->learning && !x->s->swap
                          ? word_of(x, (uint64_t *)(uintptr_t)q->entries[at].remote)
                          : NULL;
-    if (!w)
+    /* One that fetches from a word into the same word is not even alone with itself. */
+    if (!w || q->entries[at].local == q->entries[at].remote)
         return false;
-    bool write = step == BATON_NIC_COMMIT, behind = waits_behind(x, t, q, at);
+    /* What an rcas or rfaa has fetched may be there before it has written. */
+    bool write = step == BATON_NIC_COMMIT;
+    bool behind = !(write && q->parts[at].pieces) && waits_behind(x, t, q, at);
     bool guarded = behind && !x->armed[t->number] && !is_marked(t, x) && is_inside(x, t->number);
     if (!alone(x, t->number, w, write, guarded))
         return false;

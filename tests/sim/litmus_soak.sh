@@ -21,5 +21,7 @@ while [ "$SECONDS" -lt "$end" ]; do
     turn twins "$seed" 50
     turn self-check random "$seed" 20
     turn random "$seed" 50
+    turn future random "$seed" 50
+    turn future twins "$seed" 50
     seed=$((seed + 1))
 done
