@@ -133,17 +133,20 @@ static void case_refuse(void)
 
 static void on_signal(int signal) {}
 
+/* What was there before it is opened, of the program or of a sanitizer, is there after it. */
 static void case_signals(void)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
     struct rig r;
-    struct sigaction own = {.sa_handler = on_signal}, is;
+    struct sigaction own = {.sa_handler = on_signal}, before[4], after;
     RC(sigaction(SIGBUS, &own, NULL), 0);
+    for (unsigned i = 0; i < 4; i++)
+        RC(sigaction(signals[i], NULL, &before[i]), 0);
     rig_open(&r);
     for (unsigned i = 0; i < 4; i++) {
-        RC(sigaction(signals[i], NULL, &is), 0);
-        CHECK(is.sa_handler == (signals[i] == SIGBUS ? on_signal : SIG_DFL), "signal %d has %p",
-              signals[i], (void *)is.sa_handler);
+        RC(sigaction(signals[i], NULL, &after), 0);
+        CHECK(after.sa_handler == before[i].sa_handler, "signal %d has %p", signals[i],
+              (void *)after.sa_handler);
     }
     rig_close(&r);
 }
