@@ -124,10 +124,10 @@ static int second(struct baton_ep *ep, void *state)
     return body(ep, state, 1);
 }
 
-static const char *final(void *state)
+static const char *all_counted(void *state)
 {
     return *((struct state *)state)->count == THREADS * ROUNDS ? NULL : "an addition is lost";
 }
 
 BATON_CHECK_PROGRAM(.name = "broadcast lock", .nodes = NODES, .state_bytes = sizeof(struct state),
-                    .init = init, .final = final, .threads = {{0, first}, {1, second}});
+                    .init = init, .final = all_counted, .threads = {{0, first}, {1, second}});

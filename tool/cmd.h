@@ -12,11 +12,12 @@
 enum { CMD_OK = 0, CMD_NOT_AS_EXPECTED = 1, CMD_USAGE = 2, CMD_GAVE_UP = 3 };
 
 struct cmd {
-    const char *name;           /* "litmus" */
-    const char *summary;        /* one line for `baton --help` */
-    const struct cmd *const *sub; /* null-terminated table of sub-subcommands, or null; beside it, */
-                                  /* `run` is for when the next word is the name of a file */
-    const struct argp *argp;    /* options, for help and completion; null when `sub` is set */
+    const char *name;    /* "litmus" */
+    const char *summary; /* one line for `baton --help` */
+    const struct cmd *const
+        *sub;                /* null-terminated table of sub-subcommands, or null; beside it, */
+                             /* `run` is for when the next word is the name of a file */
+    const struct argp *argp; /* options, for help and completion; null when `sub` is set */
     int (*run)(const struct cmd *self, int argc, char **argv); /* argv[0] is "baton litmus check" */
 };
 

@@ -5,12 +5,7 @@
 #include <stddef.h>
 
 static const struct cmd *const subs[] = {
-    &litmus_check_cmd,
-    &litmus_fmt_cmd,
-    &litmus_gen_cmd,
-    &litmus_cross_cmd,
-    &litmus_run_cmd,
-    NULL,
+    &litmus_check_cmd, &litmus_fmt_cmd, &litmus_gen_cmd, &litmus_cross_cmd, &litmus_run_cmd, NULL,
 };
 
 const struct cmd litmus_cmd = {

@@ -30,12 +30,12 @@ struct bench_config {
     double duration_s, warmup_s;
     double cooldown_s; /* the threads run on that long after what is measured */
     bool pin;
-    bool in_process; /* shm: nodes are threads of this process */
+    bool in_process;     /* shm: nodes are threads of this process */
     bool swap;           /* step, sim: BATON_CLUSTER_SWAP */
     const char *options; /* sim: "profile=cx6,driver=timed" */
     bool faults;         /* sim: the options ask for faults; a thread that one hits ends */
     bool real;           /* reports have real times of a simulated run too */
-    bool pair;       /* measure pair_ns too (where time is real) */
+    bool pair;           /* measure pair_ns too (where time is real) */
     uint64_t seed;
     const char *params[BENCH_PARAMS_MAX]; /* "merge.slots=2" */
     unsigned params_count;

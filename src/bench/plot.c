@@ -71,11 +71,10 @@ static void write_script(FILE *f, const struct bench_config *c, const struct ben
             "set logscale x\nset logscale y\nset xlabel 'percentile'\nset ylabel 'microseconds'\n");
     fprintf(f, "set xtics ('0' 1, '50' 2, '90' 10, '99' 100, '99.9' 1000, '99.99' 10000, '99.999' "
                "100000, '99.9999' 1000000)\n");
-    fprintf(
-        f,
-        "plot for [i=0:%u] 'latency.dat' index i using 1:2 with lines lw 2 dt 1 + i %% 2 lc "
-        "i / 2 + 1 title columnheader(1)\n",
-        2 * count - 1);
+    fprintf(f,
+            "plot for [i=0:%u] 'latency.dat' index i using 1:2 with lines lw 2 dt 1 + i %% 2 lc "
+            "i / 2 + 1 title columnheader(1)\n",
+            2 * count - 1);
     fprintf(
         f,
         "reset\nset terminal %s\nset grid ytics\nset style fill solid 0.8\nset boxwidth 0.7\nset "

@@ -12,8 +12,9 @@ PLACE("mcs", 0, "rfence", "mcs_release", "mcs", "1+1x1 get")
 UNSEEN("mcs", 1, "settle", "mcs_release",
        "waits for nothing: the failed rcas has proved all; it reports puts that failed")
 PLACE("alock", 0, "mfence", "alock_peterson_local", "alock", "1+1x1 cpu")
-UNSEEN("alock", 1, "order", "alock_peterson_remote",
-       "behind a rcas that was waited for, whose write may be late: swapped posts do not reach that")
+UNSEEN(
+    "alock", 1, "order", "alock_peterson_remote",
+    "behind a rcas that was waited for, whose write may be late: swapped posts do not reach that")
 PLACE("alock", 2, "order", "alock_peterson_remote", "alock", "1+1x1 cpu swap")
 PLACE("alock", 3, "settle", "alock_release_local", "alock", "1+1x1 put")
 PLACE("alock", 4, "rfence", "alock_release_remote", "alock", "1+1x1 put swap")
@@ -31,8 +32,9 @@ PLACE("farlock", 7, "order", "remote_ticket", "farlock", "1+1x1 cpu swap")
 PLACE_SOAK("farlock", 8, "order", "remote_ticket", "farlock", "1+2x1 cpu swap")
 PLACE("farlock", 9, "mfence", "remote_pass", "farlock", "0+2x1 cpu")
 UNSEEN("farlock", 10, "settle", "remote_grant", "for a pass that failed, and nothing fails here")
-UNSEEN("farlock", 11, "order", "remote_grant",
-       "behind a pass that is still on its way when a whole round has been made: too large to explore")
+UNSEEN(
+    "farlock", 11, "order", "remote_grant",
+    "behind a pass that is still on its way when a whole round has been made: too large to explore")
 PLACE("farlock", 12, "settle", "remote_release", "farlock-g", "0+2x1 put group_remote=2")
 PLACE("farlock", 13, "rfence", "remote_release", "farlock", "1+1x1 put swap")
 PLACE("farlock", 13, "rfence", "remote_release", "farlock", "1+1x1 get")
