@@ -173,36 +173,17 @@ static void send_pieces(struct ucx_link *l, const struct baton_op *op)
         baton_ucx_link_cancel(l, first);
 }
 
-/* Whether the memory that a put takes its bytes from is what a fetch before it still has to bring. */
-static bool is_on_its_way(struct ucx_link *l, const struct baton_op *op)
-{
-    if (op->kind != BATON_OP_PUT || op->flags & BATON_OPF_INLINE)
-        return false;
-    const char *from = op->local;
-    for (uint64_t i = l->head; i != l->tail; i++) {
-        const struct ucx_entry *e = baton_ucx_entry(l, i);
-        const char *to = e->op.local;
-        if (!e->over && e->op.kind != BATON_OP_PUT && to < from + op->bytes &&
-            from < to + e->op.bytes)
-            return true;
-    }
-    return false;
-}
-
-/*
- * A card reads the source of a put when its turn has come, so behind an rfence it reads what an earlier get has
- * brought (tests/litmus/get-rfence-put-data.litmus). Here it is copied into the message, which has to wait then.
- */
+/* Here the source is copied into the message, which has to wait then. */
 static void await_source(struct draft *d, const struct baton_op *op)
 {
     struct ucx_link *l = d->l;
-    if (!is_on_its_way(l, op))
+    if (!baton_ucx_link_early(l, op))
         return;
     if (d->count) {
         draft_send(d);
         *d = draft_make(l);
     }
-    for (uint32_t idle = 0; !l->lost && is_on_its_way(l, op);)
+    for (uint32_t idle = 0; !l->lost && baton_ucx_link_early(l, op);)
         baton_ucx_link_wait(l, &idle);
 }
 

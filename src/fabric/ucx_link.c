@@ -186,6 +186,19 @@ void baton_ucx_link_enter(struct ucx_link *l, const struct baton_op *op)
     e->over = e->rc != 0;
 }
 
+bool baton_ucx_link_early(struct ucx_link *l, const struct baton_op *op)
+{
+    if (op->kind != BATON_OP_PUT || op->flags & BATON_OPF_INLINE)
+        return false;
+    bool fetch = false, fenced = false;
+    for (uint64_t i = l->head; i != l->tail; i++) {
+        const struct ucx_entry *e = baton_ucx_entry(l, i);
+        fenced |= fetch && e->op.flags & BATON_OPF_RFENCE;
+        fetch |= !e->over && e->op.kind != BATON_OP_PUT;
+    }
+    return fenced || (fetch && op->flags & BATON_OPF_RFENCE);
+}
+
 void baton_ucx_link_cancel(struct ucx_link *l, uint64_t from)
 {
     for (uint64_t i = from; i < l->tail; i++) {

@@ -357,6 +357,18 @@ bool baton_ucx_rma_idle(struct ucx_link *l)
     return !l->rma->looking && l->rma->judged == l->tail;
 }
 
+/* UCX may read the source of a put when it is posted, which has to be later then. */
+static void await_source(struct ucx_link *l, const struct baton_op *op)
+{
+    for (uint32_t idle = 0; !l->lost && baton_ucx_link_early(l, op);) {
+        if (l->ep->n->world->software && !l->rma->looking)
+            look(l);
+        baton_ucx_rma_settle(l);
+        if (baton_ucx_link_early(l, op))
+            baton_ucx_link_wait(l, &idle);
+    }
+}
+
 void baton_ucx_rma_ring(struct ucx_link *l, const struct baton_op *ops, unsigned n)
 {
     if (l->rma && !l->broken)
@@ -364,6 +376,7 @@ void baton_ucx_rma_ring(struct ucx_link *l, const struct baton_op *ops, unsigned
     for (unsigned i = 0; i < n; i++) {
         if (ops[i].node != l->node)
             continue;
+        await_source(l, &ops[i]);
         baton_ucx_link_enter(l, &ops[i]);
         if (!baton_ucx_entry(l, l->tail - 1)->over)
             post(l, l->tail - 1);

@@ -225,6 +225,12 @@ void baton_ucx_link_room(struct ucx_link *l, unsigned n);
 /* Enters an operation, for which there is room; if the link is broken it is over at once. */
 void baton_ucx_link_enter(struct ucx_link *l, const struct baton_op *op);
 
+/*
+ * Whether it is too early to read the source of a put. A card reads it when the turn of the put has come, and
+ * behind an rfence that is after the fetches before it (tests/litmus/get-rfence-put-data, nlock-release-put).
+ */
+bool baton_ucx_link_early(struct ucx_link *l, const struct baton_op *op);
+
 /* What was entered from `from` on and is not over is not going to be sent. */
 void baton_ucx_link_cancel(struct ucx_link *l, uint64_t from);
 

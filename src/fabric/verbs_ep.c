@@ -54,19 +54,18 @@ static bool is_source(struct verbs_link *l, const uint64_t *word)
 }
 
 /*
- * What goes inline is read when it is posted. A card reads the source of a put when its turn has come, so behind an
- * rfence it reads what an earlier get has brought (tests/litmus/get-rfence-put-data.litmus).
+ * What goes inline is read when it is posted. A card reads the source of a put when its turn has come, and behind
+ * an rfence that is after the fetches before it (tests/litmus/get-rfence-put-data, nlock-release-put).
  */
-static bool is_result(struct verbs_link *l, const struct baton_op *op)
+static bool is_early(struct verbs_link *l, uint64_t i)
 {
-    const char *from = op->local;
-    for (uint64_t i = l->tail; i != l->head && i != l->over; i--) {
-        const struct baton_op *earlier = &entry_at(l, i - 1)->op;
-        const char *to = earlier->local;
-        if (earlier->kind != BATON_OP_PUT && to < from + op->bytes && from < to + earlier->bytes)
-            return true;
+    bool fetch = false, fenced = false;
+    for (uint64_t k = l->over > l->head ? l->over : l->head; k < i; k++) {
+        const struct baton_op *earlier = &entry_at(l, k)->op;
+        fenced |= fetch && earlier->flags & BATON_OPF_RFENCE;
+        fetch |= earlier->kind != BATON_OP_PUT;
     }
-    return false;
+    return fenced || (fetch && entry_at(l, i)->op.flags & BATON_OPF_RFENCE);
 }
 
 static void guard(struct verbs_link *l, uint64_t i)
@@ -272,7 +271,7 @@ static bool build(struct verbs_link *l, uint64_t i, struct ibv_send_wr *wr, stru
             piece->lkey = l->entries_mr->lkey;
         else
             wr->send_flags |= IBV_SEND_INLINE;
-    } else if (op->kind == BATON_OP_PUT && op->bytes <= l->inline_max && !is_result(l, op)) {
+    } else if (op->kind == BATON_OP_PUT && op->bytes <= l->inline_max && !is_early(l, i)) {
         *piece = (struct ibv_sge){(uintptr_t)op->local, op->bytes, 0};
         wr->send_flags |= IBV_SEND_INLINE;
     } else if (!local_place(l, op, piece)) {

@@ -64,7 +64,8 @@ static unsigned reachable(enum baton_nic_kind kind, uint8_t *found)
             uint8_t flags = found[i], unit = 0;
             struct baton_nic_entry entry = {.kind = kind};
             struct baton_nic_value value = {0};
-            struct baton_nic_qp qp = {1, &entry, &flags, &value, &unit, 0};
+            struct baton_nic_qp qp = {
+                .n = 1, .entry = &entry, .flags = &flags, .value = &value, .unit = &unit};
             struct baton_nic_memory memory = {probe_load, probe_store, &word};
             if (!baton_nic_has(kind, step) || flags & baton_nic_bit(step) ||
                 !baton_nic_ready(&qp, 0, step, &memory, NULL))
@@ -100,8 +101,18 @@ static void find_needs(struct needs *needs, unsigned variants)
         struct baton_nic_entry entry[2] = {{.kind = k}, {.kind = k}};
         struct baton_nic_value value[2] = {0};
         uint8_t flags[2];
-        struct baton_nic_qp one = {1, entry, flags, value, &unit, variants};
-        struct baton_nic_qp two = {2, entry, flags, value, &unit, variants};
+        struct baton_nic_qp one = {.n = 1,
+                                   .entry = entry,
+                                   .flags = flags,
+                                   .value = value,
+                                   .unit = &unit,
+                                   .variants = variants};
+        struct baton_nic_qp two = {.n = 2,
+                                   .entry = entry,
+                                   .flags = flags,
+                                   .value = value,
+                                   .unit = &unit,
+                                   .variants = variants};
         needs->acked[k] = needs->drained[k] = all_steps(k);
         for (unsigned i = 0; i < n[k]; i++) {
             flags[0] = found[k][i];
