@@ -214,6 +214,8 @@ int baton_table_lock(struct baton_table *table, uint64_t index, struct baton_loc
  * write into it, so its memory stays out of use until the node leaves.
  */
 #define BATON_WAITER_WORDS 8
+#define BATON_WAITER_IDLE                                                                          \
+    (BATON_WAITER_WORDS - 1) /* result that no kind reads: for fetches that nobody waits for */
 struct baton_waiter {
     uint64_t word[BATON_WAITER_WORDS]; /* on a cache line of its own */
     uint64_t
@@ -227,8 +229,9 @@ struct baton_waiter {
         handed; /* kinds: 1 + the node that release has put a grant or a hint to, if not the host */
     void (*doorway)(void *arg, struct baton_ep *ep, struct baton_waiter *waiter);
     void *doorway_arg;
-    uint64_t healthy;    /* private: the state of the table when the lock was acquired */
-    baton_gptr released; /* private: the state word of the table of the last release */
+    uint64_t healthy;          /* private: the state of the table when the lock was acquired */
+    baton_gptr released;       /* private: the state word of the table of the last release */
+    uint64_t released_healthy; /* private: and its state then */
 };
 
 int baton_waiter_open(struct baton_ep *ep,

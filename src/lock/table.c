@@ -290,7 +290,7 @@ static inline bool release_lost(struct baton_ep *ep, const struct baton_waiter *
 
 static void release_mark(struct baton_ep *ep, struct baton_waiter *waiter)
 {
-    (void)state_mark(ep, waiter->released, waiter->healthy);
+    (void)state_mark(ep, waiter->released, waiter->released_healthy);
     waiter->released = BATON_NULL;
 }
 
@@ -994,6 +994,7 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
         return 0;
     }
     waiter->released = group->state;
+    waiter->released_healthy = waiter->healthy;
     if (__builtin_expect(rc || release_lost(ep, waiter), 0)) {
         distrust(ep, lock->table);
         place_mark(ep, group, true);

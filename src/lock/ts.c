@@ -51,12 +51,13 @@ static int ts_acquire(const struct baton_lock *lock, struct baton_ep *ep,
 /*
  * A put, which a NIC does faster, while the others' rcas fail and write nothing. Software devices, which also tear
  * words, write back what a failed rcas has read: a put in between would be lost, and the lock held for ever.
+ * What the rfaa brings comes when nobody waits for it, so it goes where no kind looks (BATON_WAITER_IDLE).
  */
 static int ts_free(const struct baton_lock *lock, struct baton_ep *ep, struct baton_waiter *waiter)
 {
-    return ep->caps->word_atomic
-               ? baton_put64(ep, lock->line, 0, 0)
-               : baton_rfaa(ep, &waiter->result[1], lock->line, 0 - waiter->self, 0);
+    return ep->caps->word_atomic ? baton_put64(ep, lock->line, 0, 0)
+                                 : baton_rfaa(ep, &waiter->result[BATON_WAITER_IDLE], lock->line,
+                                              0 - waiter->self, 0);
 }
 
 static int ts_release(const struct baton_lock *lock, struct baton_ep *ep,
