@@ -2,8 +2,8 @@
 /*
  * The world of UCX: any network that it knows.
  *
- * Options: mode=am|rma (standard: rma where UCX has RDMA devices, else am), tls=NAME[+NAME..] (standard: rc
- * where there are RDMA devices, else tcp) and dev=NAME[+NAME..] (what UCX calls UCX_TLS and UCX_NET_DEVICES),
+ * Options: mode=am|rma (standard: rma where UCX has RDMA devices, else am), tls=NAME[+NAME..] (what UCX calls
+ * UCX_TLS; standard: rc where there are RDMA devices, unless mode=am; else tcp), dev=NAME (the network interface),
  * timeout_ms=N (how long a node may be silent), allow_torn=1 (rma over tcp: locks may open although UCX
  * promises no whole words), and those of net.h.
  */
@@ -166,7 +166,7 @@ static ucs_status_t context_try(const char *tls, const char *dev, ucp_context_h 
         status = UCX(ucp_config_modify)(config, "NET_DEVICES", dev);
     for (size_t i = 0; i < sizeof(always) / sizeof(always[0]) && !status; i++)
         status = UCX(ucp_config_modify)(config, always[i][0], always[i][1]);
-    for (size_t i = 0; i < sizeof(tcp) / sizeof(tcp[0]) && !status && !strcmp(tls, "tcp"); i++)
+    for (size_t i = 0; i < sizeof(tcp) / sizeof(tcp[0]) && !status && strstr(tls, "tcp"); i++)
         status = UCX(ucp_config_modify)(config, tcp[i][0], tcp[i][1]);
     ucp_params_t p = {.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED,
                       .features =
@@ -176,6 +176,17 @@ static ucs_status_t context_try(const char *tls, const char *dev, ucp_context_h 
         status = UCX(ucp_init_version)(UCP_API_MAJOR, UCP_API_MINOR, &p, config, out);
     UCX(ucp_config_release)(config);
     return status;
+}
+
+/* Only these are executed by a card; what UCX does itself may tear words, and checks no keys. */
+static bool by_card(const char *tls)
+{
+    for (const char *comma; !strncmp(tls, "rc", 2) || !strncmp(tls, "dc", 2); tls = comma + 1) {
+        comma = strchr(tls, ',');
+        if (!comma)
+            return true;
+    }
+    return false;
 }
 
 static int context_open(struct ucx_world *w, struct settings *s)
@@ -193,7 +204,7 @@ static int context_open(struct ucx_world *w, struct settings *s)
     } else if (!*s->tls) {
         strcpy(s->tls, "tcp");
     }
-    w->software = !strcmp(s->tls, "tcp");
+    w->software = !by_card(s->tls);
     if (status)
         status = context_try(s->tls, w->software ? dev : s->dev, &w->context);
     if (status)

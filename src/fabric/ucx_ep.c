@@ -129,7 +129,7 @@ static void advance(struct baton_layer *layer, struct baton_epx *ep)
             any |= baton_ucx_link_drain(l);
             if (l->head == l->tail || any)
                 continue;
-            if (waiting)
+            if (waiting && idle)
                 baton_ucx_link_look(waiting); /* the last one is looked after while waiting */
             waiting = l;
         }

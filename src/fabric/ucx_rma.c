@@ -325,6 +325,8 @@ static bool all_done(struct ucx_link *l)
 
 static void judge_until(struct ucx_link *l, uint64_t upto)
 {
+    if (l->rma->judged < upto)
+        l->still_ns = 0; /* the node has been heard of */
     for (; l->rma->judged < upto; l->rma->judged++)
         take_results(l, l->rma->judged);
 }

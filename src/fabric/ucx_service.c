@@ -332,9 +332,10 @@ static void *serve(void *arg)
         if (baton_word_load(&s->sweep) && baton_word_swap(&s->sweep, 0))
             forget_gone(s);
     }
-    close_inbound(s, true);
-    while (s->closing)
+    do { /* one more may come meanwhile */
+        close_inbound(s, true);
         progress(s);
+    } while (s->closing || s->inbound);
     return NULL;
 }
 
