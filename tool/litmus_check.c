@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "litmus_file.h"
 #include "litmus_print.h"
 #include "litmus_size.h"
@@ -176,16 +176,9 @@ static const struct argp argp = {
            "\vExit status: 0 all as stated, 1 not, 2 bad input, 3 gave up at a limit.",
 };
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static bool past_deadline(void *arg)
 {
-    return now_s() > *(const double *)arg;
+    return baton_clock_s(CLOCK_MONOTONIC) > *(const double *)arg;
 }
 
 /* The deadline is one per call of an engine; `deadline` must live as long as the options. */
@@ -193,7 +186,7 @@ static struct baton_engine_opts engine_opts(const struct options *o, double *dea
 {
     struct baton_engine_opts opts = {.variants = o->variants, .max_states = o->max_states};
     if (o->timeout_s > 0) {
-        *deadline = now_s() + o->timeout_s;
+        *deadline = baton_clock_s(CLOCK_MONOTONIC) + o->timeout_s;
         opts.stop = past_deadline;
         opts.stop_arg = deadline;
     }
@@ -203,12 +196,12 @@ static struct baton_engine_opts engine_opts(const struct options *o, double *dea
 static void ask(struct check *c, enum engine engine)
 {
     struct answer *a = &c->answer[engine];
-    double deadline, start = now_s();
+    double deadline, start = baton_clock_s(CLOCK_MONOTONIC);
     struct baton_engine_opts opts = engine_opts(c->options, &deadline);
     a->ran = true;
     a->rc = (engine == MACHINE ? baton_machine_run : baton_axioms_run)(c->program, c->model, &opts,
                                                                        &a->outcomes, &a->stats);
-    a->seconds = now_s() - start;
+    a->seconds = baton_clock_s(CLOCK_MONOTONIC) - start;
     if (a->rc)
         return;
     baton_outcomes_sort(&a->outcomes);
@@ -717,7 +710,7 @@ static int worse(int a, int b)
 static int run(const struct cmd *self, int argc, char **argv)
 {
     struct state s = {.options = {.jobs = 1}};
-    double start = now_s();
+    double start = baton_clock_s(CLOCK_MONOTONIC);
     argp_parse(self->argp, argc, argv, 0, NULL, &s);
     if ((s.options.dot && litmus_make_folder(s.options.dot)) ||
         (s.options.svg && litmus_make_folder(s.options.svg))) {
@@ -729,7 +722,7 @@ static int run(const struct cmd *self, int argc, char **argv)
         fputs("no thread could be started\n", stderr);
         s.status = CMD_USAGE;
     }
-    summarize(&s, now_s() - start);
+    summarize(&s, baton_clock_s(CLOCK_MONOTONIC) - start);
     int status = s.status;
     for (size_t i = 0; i < s.n_checks; i++)
         status = worse(status, s.check[i].status);

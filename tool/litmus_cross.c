@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "litmus_file.h"
 #include "litmus_size.h"
 #include "model/engine.h"
@@ -53,16 +54,9 @@ struct cross {
     struct totals total;
 };
 
-static double seconds(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static bool late(void *deadline)
 {
-    return seconds(CLOCK_MONOTONIC) > *(double *)deadline;
+    return baton_clock_s(CLOCK_MONOTONIC) > *(double *)deadline;
 }
 
 /* One program through both engines. */
@@ -81,8 +75,8 @@ static int run_engine(const struct options *o, engine_fn engine, unsigned varian
                       const struct baton_program *p, struct baton_outcomes *set,
                       struct baton_engine_stats *stats, double *spent)
 {
-    double begin = seconds(CLOCK_THREAD_CPUTIME_ID);
-    double deadline = seconds(CLOCK_MONOTONIC) + o->timeout;
+    double begin = baton_clock_s(CLOCK_THREAD_CPUTIME_ID);
+    double deadline = baton_clock_s(CLOCK_MONOTONIC) + o->timeout;
     struct baton_engine_opts opts = {
         .variants = variants, .max_states = o->max_states, .naive = o->naive};
     if (o->timeout > 0) {
@@ -90,7 +84,7 @@ static int run_engine(const struct options *o, engine_fn engine, unsigned varian
         opts.stop_arg = &deadline;
     }
     int rc = engine(p, o->size.model, &opts, set, stats);
-    *spent = seconds(CLOCK_THREAD_CPUTIME_ID) - begin;
+    *spent = baton_clock_s(CLOCK_THREAD_CPUTIME_ID) - begin;
     return rc;
 }
 
@@ -418,7 +412,7 @@ static int run(const struct cmd *self, int argc, char **argv)
     litmus_size_init(&o.size);
     argp_parse(self->argp, argc, argv, 0, NULL, &o);
     litmus_size_finish(&o.size);
-    double begin = seconds(CLOCK_MONOTONIC);
+    double begin = baton_clock_s(CLOCK_MONOTONIC);
     int rc = 0;
     if (!o.files.n && !o.size.random)
         rc = baton_gen_create(&o.size.size, &c.gen);
@@ -426,7 +420,7 @@ static int run(const struct cmd *self, int argc, char **argv)
         rc = run_workers(&c);
     baton_gen_destroy(c.gen);
     if (!rc)
-        print_totals(&o, &c.total, seconds(CLOCK_MONOTONIC) - begin);
+        print_totals(&o, &c.total, baton_clock_s(CLOCK_MONOTONIC) - begin);
     else
         fprintf(stderr, "%s: %s\n", argv[0], strerror(-rc));
     litmus_paths_fini(&o.files);

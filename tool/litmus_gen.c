@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "litmus_file.h"
 #include "litmus_size.h"
 
@@ -65,19 +65,12 @@ static const struct argp argp = {
         "locations; or with --random, random programs, each a function of the seed and its index.",
 };
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* False once the time is over. A clock is not read for every program. */
 static bool go_on(struct gen *g, uint64_t index, uint64_t written)
 {
     if (index % 256)
         return true;
-    double now = now_s();
+    double now = baton_clock_s(CLOCK_MONOTONIC);
     if (g->tells && now - g->told >= 0.5) {
         fprintf(stderr, "\r\033[K%" PRIu64 " programs", written);
         g->told = now;
@@ -144,7 +137,7 @@ static int all_programs(struct gen *g, uint64_t *written)
 
 static int run(const struct cmd *self, int argc, char **argv)
 {
-    struct gen g = {.begin = now_s()};
+    struct gen g = {.begin = baton_clock_s(CLOCK_MONOTONIC)};
     litmus_size_init(&g.size);
     argp_parse(self->argp, argc, argv, 0, NULL, &g);
     litmus_size_finish(&g.size);

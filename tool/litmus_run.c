@@ -9,11 +9,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <baton/error.h>
 
+#include "base/clock.h"
 #include "litmus_file.h"
 #include "litmus_size.h"
 #include "litmus_trial.h"
@@ -171,13 +171,6 @@ static const struct argp argp = {
         "up at a limit.",
 };
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* ---- Before anything runs */
 
 static void read_all(struct state *s)
@@ -242,9 +235,9 @@ static size_t enlist(struct state *s, struct litmus_fleet *fleet, size_t i, size
 static int run_one(struct state *s, struct litmus_fleet *fleet, struct litmus_trial *t, int number)
 {
     const struct litmus_tally *tally = NULL;
-    double begin = now_s();
+    double begin = baton_clock_s(CLOCK_MONOTONIC);
     int rc = number < 0 ? 0 : litmus_fleet_run(fleet, (unsigned)number, &tally);
-    t->seconds = now_s() - begin;
+    t->seconds = baton_clock_s(CLOCK_MONOTONIC) - begin;
     if (rc)
         failed(t, rc);
     if (litmus_trial_judge(t, tally))
@@ -330,7 +323,7 @@ static int run(const struct cmd *self, int argc, char **argv)
                               .runs = 10000,
                               .any_model = true,
                               .model = BATON_MODEL_TSO}};
-    double begin = now_s();
+    double begin = baton_clock_s(CLOCK_MONOTONIC);
     argp_parse(self->argp, argc, argv, 0, NULL, &s);
     read_all(&s);
     int rc = run_all(&s), status = s.status;
@@ -339,7 +332,7 @@ static int run(const struct cmd *self, int argc, char **argv)
                 baton_strerror(rc), *baton_error_detail() ? "; " : "", baton_error_detail());
         status = CMD_USAGE;
     }
-    summarize(&s, now_s() - begin);
+    summarize(&s, baton_clock_s(CLOCK_MONOTONIC) - begin);
     for (size_t i = 0; i < s.trials_n; i++) {
         status = worse(status, litmus_trial_status(&s.trial[i]));
         litmus_trial_fini(&s.trial[i]);

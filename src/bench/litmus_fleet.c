@@ -14,9 +14,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "fabric/net_place.h"
 #include "fabric/shm.h"
@@ -45,13 +45,6 @@ struct litmus_fleet {
 bool litmus_is_simulated(const char *fabric)
 {
     return !strcmp(fabric, "step") || !strcmp(fabric, "sim");
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 /* ---- Memory that all processes see */
@@ -299,12 +292,12 @@ static int watch(struct litmus_fleet *f, const uint64_t *word, uint64_t count, c
                  uint64_t patience_ns)
 {
     struct litmus_shared *s = f->shared;
-    uint64_t seen = baton_word_load(life), since = now_ns();
+    uint64_t seen = baton_word_load(life), since = baton_clock_ns();
     for (unsigned turn = 0; baton_word_load(word) < count; turn++) {
         look_for_dead(f);
-        if (baton_word_load(&s->stop) && now_ns() - since > LEAVE_NS / 10)
+        if (baton_word_load(&s->stop) && baton_clock_ns() - since > LEAVE_NS / 10)
             break;
-        uint64_t now = now_ns(), is = baton_word_load(life);
+        uint64_t now = baton_clock_ns(), is = baton_word_load(life);
         if (is != seen) {
             seen = is;
             since = now;
@@ -490,10 +483,10 @@ void litmus_fleet_destroy(struct litmus_fleet *f)
     if (f->here)
         nodes_close(f);
     if (f->shared) {
-        uint64_t begin = now_ns();
+        uint64_t begin = baton_clock_ns();
         baton_word_store(&f->shared->quit, 1);
         for (unsigned n = 0; n < f->nodes; n++)
-            while (f->pid[n] && now_ns() - begin < LEAVE_NS) {
+            while (f->pid[n] && baton_clock_ns() - begin < LEAVE_NS) {
                 if (waitpid(f->pid[n], NULL, WNOHANG) == f->pid[n])
                     f->pid[n] = 0;
                 else

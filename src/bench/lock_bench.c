@@ -19,6 +19,7 @@
 
 #include <baton/sim.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "bench/worker.h"
 #include "fabric/net_place.h"
@@ -65,13 +66,6 @@ static unsigned hosts_of(const struct bench_config *c)
     if (c->host != BENCH_HOST_SPREAD)
         return 1;
     return c->locks < c->nodes ? c->locks : c->nodes;
-}
-
-static uint64_t monotonic_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 /* ---- Setting up the nodes of this process */
@@ -198,26 +192,19 @@ static int part_close(const struct bench_config *c, struct part *p, uint64_t *us
 
 /* ---- One process for all nodes */
 
-static double clock_s(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Runs the teams of a simulated cluster, and asks it what it has done. */
 static int run_simulated(struct part *p, struct bench_result *out)
 {
     struct baton_sim_counts before, after;
-    double real = clock_s(CLOCK_MONOTONIC), cpu = clock_s(CLOCK_PROCESS_CPUTIME_ID);
+    double real = baton_clock_s(CLOCK_MONOTONIC), cpu = baton_clock_s(CLOCK_PROCESS_CPUTIME_ID);
     bool is_sim = !baton_sim_counts(p->cluster, &before);
     if (is_sim)
         baton_sim_describe(p->cluster, out->drawn, sizeof(out->drawn));
     int rc = baton_run(p->cluster, p->teams, p->count);
     if (!is_sim)
         return rc;
-    out->real_s = clock_s(CLOCK_MONOTONIC) - real;
-    out->cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    out->real_s = baton_clock_s(CLOCK_MONOTONIC) - real;
+    out->cpu_s = baton_clock_s(CLOCK_PROCESS_CPUTIME_ID) - cpu;
     baton_sim_counts(p->cluster, &after);
     out->sim_ops = after.ops - before.ops;
     out->sim_steps = after.steps - before.steps;
@@ -234,7 +221,7 @@ static int run_here(const struct bench_config *c, const struct baton_lock_ops *k
     int rc = part_open(c, kind, params, name, shared, &p);
     if (!rc) {
         if (!is_simulated(c->fabric))
-            shared->begin_ns = monotonic_ns();
+            shared->begin_ns = baton_clock_ns();
         rc = is_simulated(c->fabric) ? run_simulated(&p, out)
                                      : baton_run(p.cluster, p.teams, p.count);
     }
@@ -269,7 +256,7 @@ static void child_main(const struct bench_config *c, const struct baton_lock_ops
 static int children_wait(const struct bench_config *c, struct bench_shared *shared, pid_t *pids,
                          const struct baton_lock_ops *kind)
 {
-    uint64_t begin = 0, limit = monotonic_ns() + SETUP_NS;
+    uint64_t begin = 0, limit = baton_clock_ns() + SETUP_NS;
     unsigned running = c->nodes;
     int rc = 0;
     while (running) {
@@ -284,7 +271,7 @@ static int children_wait(const struct bench_config *c, struct bench_shared *shar
                 baton_word_store(&shared->stop, 1);
             }
         }
-        uint64_t now = monotonic_ns();
+        uint64_t now = baton_clock_ns();
         if (!begin && baton_word_load(&shared->ready) == shared->threads_n) {
             begin = now + 1000000;
             limit =
@@ -402,15 +389,15 @@ static double pair_ns(const struct bench_config *c, const struct baton_lock_ops 
     if (baton_table_lock(table, 0, &lock) || baton_waiter_open(ep, &w))
         goto close_table;
     for (int round = 0; round < 5; round++) {
-        uint64_t begin = monotonic_ns(), elapsed = 0;
+        uint64_t begin = baton_clock_ns(), elapsed = 0;
         int failed = 0, i = 0;
         /* On a network this node's own memory may be as far away as any other. */
         for (; i < 1000000 && !failed && elapsed < PAIR_NS; i++) {
             failed = baton_lock_acquire(&lock, ep, w) || baton_lock_release(&lock, ep, w);
             if (i % 1024 == 0)
-                elapsed = monotonic_ns() - begin;
+                elapsed = baton_clock_ns() - begin;
         }
-        double ns = (double)(monotonic_ns() - begin) / i;
+        double ns = (double)(baton_clock_ns() - begin) / i;
         if (!failed && (!best || ns < best))
             best = ns;
     }

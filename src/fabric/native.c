@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "fabric/world.h"
 
 enum { SPINS = 128, YIELDS = 64 };
@@ -17,16 +18,9 @@ enum { SPINS = 128, YIELDS = 64 };
 #define SLEEP_MOST_NS 1000000u
 #define GROUP_LOOK_NS 100000000u
 
-static uint64_t clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 uint64_t baton_native_now(struct baton_layer *l, struct baton_epx *ep)
 {
-    return clock_ns();
+    return baton_clock_ns();
 }
 
 static void sleep_ns(uint64_t ns)
@@ -37,10 +31,10 @@ static void sleep_ns(uint64_t ns)
 
 void baton_native_delay(struct baton_layer *l, struct baton_epx *ep, uint64_t ns)
 {
-    uint64_t begin = clock_ns();
+    uint64_t begin = baton_clock_ns();
     if (ns >= SLEEP_LEAST_NS)
         sleep_ns(ns - SLEEP_LEAST_NS);
-    while (clock_ns() - begin < ns)
+    while (baton_clock_ns() - begin < ns)
         baton_cpu_pause();
 }
 
@@ -72,7 +66,7 @@ static int be_patient(struct baton_epx *ep, struct baton_wait *wait)
         uint64_t ns = doublings < 5 ? SLEEP_LEAST_NS << doublings : SLEEP_MOST_NS;
         sleep_ns(ns < SLEEP_MOST_NS ? ns : SLEEP_MOST_NS);
     }
-    uint64_t now = clock_ns();
+    uint64_t now = baton_clock_ns();
     if (now >= wait->deadline_ns)
         return -ETIMEDOUT;
     if (baton_word_load(&ep->nodep->deaths) == wait->deaths) {

@@ -98,8 +98,6 @@ struct rv {
     uint32_t *gone_life; /* by first node: the last life that node 0 has reported gone */
 };
 
-uint64_t baton_rv_now(void);
-
 /* rendezvous_socket.c: sockets, blocking ones with deadlines. -errno with words. */
 int baton_rv_listen(const char *host, const char *port, int *fd);
 int baton_rv_dial(const char *host, const char *port, uint64_t deadline_ns, int *fd);

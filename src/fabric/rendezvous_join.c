@@ -11,6 +11,8 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #define RETRY_MS 50
 
 static struct rv *rv_create(const struct rendezvous_opts *opts)
@@ -223,7 +225,7 @@ static int reach_node_0(struct rv *rv, const char *at, uint64_t deadline, struct
             rc == -ECONNREFUSED || rc == -ECONNRESET || rc == -EHOSTUNREACH || rc == -ENETUNREACH;
         if (!early)
             return rc;
-        if (baton_rv_now() + RETRY_MS * UINT64_C(1000000) >= deadline)
+        if (baton_clock_ns() + RETRY_MS * UINT64_C(1000000) >= deadline)
             return baton_fail(-ETIMEDOUT, "nobody answers at the rendezvous %s", at);
         poll(NULL, 0, RETRY_MS);
         rc = 0;
@@ -399,7 +401,7 @@ static int wait_for_all(struct rv *rv, const struct welcome *w, uint64_t deadlin
 
 int baton_rendezvous_join(const struct rendezvous_opts *opts, struct baton_net **out)
 {
-    uint64_t deadline = baton_rv_now() + opts->join_ms * UINT64_C(1000000);
+    uint64_t deadline = baton_clock_ns() + opts->join_ms * UINT64_C(1000000);
     struct rv_peer *node_0 = NULL;
     struct rv *rv = rv_create(opts);
     struct welcome *w = calloc(1, sizeof(*w));

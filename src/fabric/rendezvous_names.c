@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 static struct rv *rv_of(struct baton_net *net)
 {
     return net->wire;
@@ -175,7 +177,7 @@ static int ask(struct rv *rv, uint8_t type, unsigned node, const char *name, bat
 {
     struct rv_call c = {.ticket = ++rv->tickets ? rv->tickets : ++rv->tickets};
     struct net_message m = about_name(type, node, name, at, c.ticket);
-    uint64_t deadline = baton_rv_now() + RENDEZVOUS_ANSWER_MS * UINT64_C(1000000);
+    uint64_t deadline = baton_clock_ns() + RENDEZVOUS_ANSWER_MS * UINT64_C(1000000);
     int late = 0;
     snprintf(c.name, sizeof(c.name), "%s", name);
     c.next = rv->calls;

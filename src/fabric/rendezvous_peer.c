@@ -19,6 +19,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 #define MS_NS UINT64_C(1000000)
 
 /* ---- Peers */
@@ -261,7 +263,7 @@ static int serve(struct rv *rv, struct rv_peer *p, short events)
         if (rc > 0)
             rc = baton_rv_hear(rv, p);
     }
-    if (!rc && !p->member && baton_rv_now() >= p->deadline_ns)
+    if (!rc && !p->member && baton_clock_ns() >= p->deadline_ns)
         rc = -ETIMEDOUT;
     return rc < 0 ? rc : 0;
 }
@@ -290,7 +292,7 @@ static void take_stranger(struct rv *rv)
         close(fd);
         return;
     }
-    p->deadline_ns = baton_rv_now() + RENDEZVOUS_PROOF_MS * MS_NS;
+    p->deadline_ns = baton_clock_ns() + RENDEZVOUS_PROOF_MS * MS_NS;
     if (baton_net_link_init(&p->link, true, rv->key, &rv->me) || baton_rv_peer_add(rv, p))
         baton_rv_peer_destroy(p);
 }
@@ -303,7 +305,7 @@ static void take_stranger(struct rv *rv)
  */
 static void look_for_silence(struct rv *rv)
 {
-    uint64_t now = baton_rv_now(), next = RENDEZVOUS_SILENT_MS;
+    uint64_t now = baton_clock_ns(), next = RENDEZVOUS_SILENT_MS;
     if (now < rv->look_ns)
         return;
     for (unsigned i = 0; i < rv->peers_n; i++) {
@@ -327,7 +329,7 @@ static void look_for_silence(struct rv *rv)
 static struct pollfd *watch_list(struct rv *rv, nfds_t *n, int *ms)
 {
     struct pollfd *list = calloc(rv->peers_n + 2, sizeof(*list));
-    uint64_t now = baton_rv_now(), first = UINT64_MAX;
+    uint64_t now = baton_clock_ns(), first = UINT64_MAX;
     if (!list)
         return NULL;
     list[0] = (struct pollfd){rv->wake, POLLIN, 0};
@@ -432,7 +434,7 @@ void baton_rv_free(struct rv *rv)
  */
 static void say_bye(struct rv *rv)
 {
-    uint64_t end = baton_rv_now() + UINT64_C(1000000000);
+    uint64_t end = baton_clock_ns() + UINT64_C(1000000000);
     unsigned open = 0;
     for (unsigned i = 0; i < rv->peers_n; i++) {
         struct rv_peer *p = rv->peers[i];
@@ -441,7 +443,7 @@ static void say_bye(struct rv *rv)
         baton_rv_say(p, &(struct net_message){.type = NET_BYE});
         open += !p->broken;
     }
-    while (open && baton_rv_now() < end) {
+    while (open && baton_clock_ns() < end) {
         open = 0;
         for (unsigned i = 0; i < rv->peers_n; i++) {
             struct rv_peer *p = rv->peers[i];

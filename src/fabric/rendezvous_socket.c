@@ -10,15 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-uint64_t baton_rv_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+#include "base/clock.h"
 
 int baton_rv_split(const char *at, char host[RENDEZVOUS_ADDRESS], char port[8])
 {
@@ -119,7 +113,7 @@ static int wait_ready(int fd, short events, uint64_t deadline_ns)
 {
     for (;;) {
         struct pollfd p = {fd, events, 0};
-        uint64_t now = baton_rv_now();
+        uint64_t now = baton_clock_ns();
         if (now >= deadline_ns)
             return -ETIMEDOUT;
         uint64_t ms = (deadline_ns - now) / 1000000u + 1;

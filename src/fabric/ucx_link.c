@@ -15,18 +15,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "fabric/ucx_world.h"
 
 enum { SPINS = 64 };      /* turns without an event before a thread sleeps */
 enum { NOTICE_MS = 500 }; /* how long the net may take to notice what a connection has */
 enum { LOOK_MS = 20 };    /* how long it sleeps before it looks whether the node still lives */
-
-uint64_t baton_ucx_clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 int baton_ucx_errno(ucs_status_t status)
 {
@@ -112,7 +106,7 @@ bool baton_ucx_link_is_current(const struct ucx_link *l)
 void baton_ucx_link_look(struct ucx_link *l)
 {
     const struct ucx_world *w = l->ep->n->world;
-    uint64_t now = baton_ucx_clock_ns();
+    uint64_t now = baton_clock_ns();
     if (l->lost)
         return;
     if (!baton_ucx_link_is_current(l)) {
@@ -349,8 +343,8 @@ int baton_ucx_link_connect(struct ucx_link *l)
     struct ucx_node *n = l->ep->n;
     struct ucx_card card;
     uint32_t net_life = baton_net_life(n->world->net, l->node);
-    int rc = baton_ucx_card(
-        n->world, l->node, baton_ucx_clock_ns() + (uint64_t)n->world->timeout_ms * 1000000u, &card);
+    int rc = baton_ucx_card(n->world, l->node,
+                            baton_clock_ns() + (uint64_t)n->world->timeout_ms * 1000000u, &card);
     if (!rc)
         rc = open_worker(l->ep);
     if (rc)

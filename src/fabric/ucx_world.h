@@ -66,8 +66,6 @@ struct ucx_world {
 /* What UCX says, as an errno. */
 int baton_ucx_errno(ucs_status_t status);
 
-uint64_t baton_ucx_clock_ns(void);
-
 /* A worker; the threads that UCX may start for it take no signals. */
 int baton_ucx_worker_open(struct ucx_world *w, ucp_worker_h *out);
 

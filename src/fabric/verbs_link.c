@@ -12,19 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "fabric/verbs_world.h"
 
 enum { SPINS = 512, HEALTH_EVERY = 64 };
 #define RETRIES 6u /* 7 means for ever on some devices */
-
-static uint64_t clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static struct verbs_entry *entry_at(struct verbs_link *l, uint64_t i)
 {
@@ -152,9 +145,9 @@ void baton_verbs_link_patience(struct verbs_link *l, uint32_t turn)
     if (c->ops->node_state(c, l->node) != BATON_NODE_ALIVE)
         baton_verbs_link_abandon(l, -EHOSTDOWN, "the node is dead or has left");
     else if (!l->still_ns)
-        l->still_ns = clock_ns();
+        l->still_ns = baton_clock_ns();
     /* A device that works reports the end of its retries long before. */
-    else if (clock_ns() - l->still_ns > 4 * (uint64_t)l->n->world->timeout_ms * 1000000u)
+    else if (baton_clock_ns() - l->still_ns > 4 * (uint64_t)l->n->world->timeout_ms * 1000000u)
         baton_verbs_link_abandon(l, -EHOSTDOWN, "the device reports nothing");
 }
 
@@ -349,8 +342,8 @@ int baton_verbs_link_connect(struct verbs_link *l)
     struct verbs_node *n = l->n;
     const struct verbs_device *d = n->device;
     struct verbs_end far;
-    int rc = baton_verbs_card(n->world, l->node,
-                              clock_ns() + (uint64_t)n->world->timeout_ms * 1000000u, &l->card);
+    int rc = baton_verbs_card(
+        n->world, l->node, baton_clock_ns() + (uint64_t)n->world->timeout_ms * 1000000u, &l->card);
     if (rc)
         return rc;
     if (l->card.ethernet != d->ethernet)
@@ -372,7 +365,7 @@ int baton_verbs_link_connect(struct verbs_link *l)
                              .ethernet = d->ethernet,
                              .mtu = (uint8_t)d->mtu,
                              .qp = l->qp->qp_num,
-                             .psn = (uint32_t)(clock_ns() >> 8) & 0xffffff,
+                             .psn = (uint32_t)(baton_clock_ns() >> 8) & 0xffffff,
                              .reads = d->reads_out};
     memcpy(near.gid, d->gid.raw, sizeof(near.gid));
     rc = baton_verbs_service_connect(n, l->node, &l->card, &near, &far);

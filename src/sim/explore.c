@@ -7,16 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
-
-static double clock_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- States that were seen: 64-bit hashes, open addressing. */
 
@@ -221,7 +214,8 @@ static bool at_bound(struct search *d)
         bound = "states";
     else if (ask->runs_max && ask->runs > ask->runs_max)
         bound = "runs";
-    else if (ask->seconds_max > 0 && !(ask->transitions & 255) && clock_now() > d->end)
+    else if (ask->seconds_max > 0 && !(ask->transitions & 255) &&
+             baton_clock_s(CLOCK_MONOTONIC) > d->end)
         bound = "time";
     if (!bound)
         return false;
@@ -502,7 +496,7 @@ static bool breadth_first(struct explore *x, double end)
     bool found = false;
     if (!nodes || !seen_make(&seen, SEEN_SMALLEST))
         goto out;
-    for (uint32_t at = 0; at < n && !found && clock_now() < end; at++) {
+    for (uint32_t at = 0; at < n && !found && baton_clock_s(CLOCK_MONOTONIC) < end; at++) {
         unsigned count = 1;
         way_to(x, nodes, at);
         steps[0] = (struct sim_step){.kind = SIM_STEP_BEGIN};
@@ -670,7 +664,7 @@ static bool look_far(struct explore *x)
 static int search(struct explore *x)
 {
     struct sim_explore *ask = x->ask;
-    struct search d = {.x = x, .end = clock_now() + ask->seconds_max};
+    struct search d = {.x = x, .end = baton_clock_s(CLOCK_MONOTONIC) + ask->seconds_max};
     char text[sizeof(ask->text)];
     int rc = 0;
     look_around(x);
@@ -716,7 +710,7 @@ static int search(struct explore *x)
         if (ask->shortest) {
             memcpy(text, ask->text, sizeof(text));
             seen_free(&d.seen);
-            if (breadth_first(x, clock_now() + SHORTEST_SECONDS)) {
+            if (breadth_first(x, baton_clock_s(CLOCK_MONOTONIC) + SHORTEST_SECONDS)) {
                 memcpy(text, ask->text, sizeof(text));
                 rc = expand(x);
             }
@@ -853,7 +847,7 @@ int explore_run(struct sim *s)
 {
     struct explore *x = explore_of(s);
     struct sim_explore *ask = x->ask;
-    double begin = clock_now();
+    double begin = baton_clock_s(CLOCK_MONOTONIC);
     if (s->threads_n > SIM_THREADS_MAX)
         return baton_fail(-EINVAL, "%zu threads: at most %u can be explored", s->threads_n,
                           SIM_THREADS_MAX);
@@ -872,7 +866,7 @@ int explore_run(struct sim *s)
         ask->verdict = SIM_VIOLATED;
     ask->words = x->words_n;
     ask->permutations = x->permutations;
-    ask->seconds = clock_now() - begin;
+    ask->seconds = baton_clock_s(CLOCK_MONOTONIC) - begin;
     abandon(x);
     forget_images(x);
     for (size_t i = 0; i < s->threads_n; i++)

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "check/lock_check.h"
 #include "check/standing.h"
 
@@ -29,17 +29,11 @@ static const struct size sizes[] = {
 
 static double ends; /* on this clock; 0: when all is explored */
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static bool explored(const struct check_lock *config, struct sim_explore *x)
 {
     if (ends > 0)
-        x->seconds_max = ends > seconds_now() ? ends - seconds_now() : 1e-3;
+        x->seconds_max =
+            ends > baton_clock_s(CLOCK_MONOTONIC) ? ends - baton_clock_s(CLOCK_MONOTONIC) : 1e-3;
     int rc = check_lock_run(config, x);
     free(x->found);
     x->found = NULL;
@@ -96,7 +90,7 @@ int main(int argc, char **argv)
 {
     bool soak = argc > 2, good = argc > 1;
     const char *seconds = soak ? getenv("BATON_SOAK_SECONDS") : NULL;
-    ends = seconds ? seconds_now() + atof(seconds) : 0;
+    ends = seconds ? baton_clock_s(CLOCK_MONOTONIC) + atof(seconds) : 0;
     struct check_lock c, last = {0};
     for (unsigned i = 0; argc > 1 && check_standing(CHECK_FULL, i, &c); i++) {
         bool new = c.kind != last.kind || c.swap != last.swap || c.data != last.data ||
