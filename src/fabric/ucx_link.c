@@ -288,6 +288,24 @@ int baton_ucx_worker_open(struct ucx_world *w, ucp_worker_h *out)
                   : 0;
 }
 
+int baton_ucx_worker_hear(ucp_worker_h worker, unsigned id, ucp_am_recv_callback_t heard, void *arg,
+                          int *wake)
+{
+    ucp_am_handler_param_t p = {
+        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                      UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG,
+        .id = id,
+        .flags = UCP_AM_FLAG_WHOLE_MSG,
+        .cb = heard,
+        .arg = arg};
+    ucs_status_t status = UCX(ucp_worker_set_am_recv_handler)(worker, &p);
+    if (!status)
+        status = UCX(ucp_worker_get_efd)(worker, wake);
+    return status ? baton_fail(baton_ucx_errno(status), "no events: %s",
+                               UCX(ucs_status_string)(status))
+                  : 0;
+}
+
 static int open_worker(struct ucx_ep *e)
 {
     if (e->worker)
@@ -299,21 +317,12 @@ static int open_worker(struct ucx_ep *e)
     int rc = baton_ucx_worker_open(e->n->world, &e->worker);
     if (rc)
         return rc;
-    ucp_am_handler_param_t p = {
-        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
-                      UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG,
-        .id = UCX_AM_ANSWER,
-        .flags = UCP_AM_FLAG_WHOLE_MSG,
-        .cb = on_answer,
-        .arg = e};
-    ucs_status_t status = UCX(ucp_worker_set_am_recv_handler)(e->worker, &p);
-    if (!status)
-        status = UCX(ucp_worker_get_efd)(e->worker, &e->wake);
-    if (!status)
-        return 0;
-    UCX(ucp_worker_destroy)(e->worker);
-    e->worker = NULL;
-    return baton_fail(baton_ucx_errno(status), "no events: %s", UCX(ucs_status_string)(status));
+    rc = baton_ucx_worker_hear(e->worker, UCX_AM_ANSWER, on_answer, e, &e->wake);
+    if (rc) {
+        UCX(ucp_worker_destroy)(e->worker);
+        e->worker = NULL;
+    }
+    return rc;
 }
 
 static int open_connection(struct ucx_link *l, const struct ucx_card *card)

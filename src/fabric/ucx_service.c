@@ -374,22 +374,13 @@ static int listen_here(struct ucx_service *s, struct ucx_card *card)
 
 static int start(struct ucx_service *s)
 {
-    ucp_am_handler_param_t p = {
-        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
-                      UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG,
-        .id = UCX_AM_REQUEST,
-        .flags = UCP_AM_FLAG_WHOLE_MSG,
-        .cb = on_request,
-        .arg = s};
-    ucs_status_t status = UCX(ucp_worker_set_am_recv_handler)(s->worker, &p);
-    if (!status)
-        status = UCX(ucp_worker_get_efd)(s->worker, &s->wake);
-    if (status)
-        return baton_fail(baton_ucx_errno(status), "no events: %s", UCX(ucs_status_string)(status));
+    int rc = baton_ucx_worker_hear(s->worker, UCX_AM_REQUEST, on_request, s, &s->wake);
+    if (rc)
+        return rc;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = -pthread_create(&s->thread, NULL, serve, s);
+    rc = -pthread_create(&s->thread, NULL, serve, s);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;
 }

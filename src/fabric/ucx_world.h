@@ -69,6 +69,10 @@ int baton_ucx_errno(ucs_status_t status);
 /* A worker; the threads that UCX may start for it take no signals. */
 int baton_ucx_worker_open(struct ucx_world *w, ucp_worker_h *out);
 
+/* Whole messages of this kind are given to `heard`; `wake` becomes readable when something comes. */
+int baton_ucx_worker_hear(ucp_worker_h worker, unsigned id, ucp_am_recv_callback_t heard, void *arg,
+                          int *wake);
+
 /*
  * The card of a node that is alive; waits until the deadline for one that is just starting. -EHOSTDOWN,
  * -EOPNOTSUPP (another version, byte order or mode).
