@@ -49,7 +49,9 @@ struct timed_thread {
 };
 
 struct timed_qp {
-    uint64_t free_at, arrival, atomic_at, ack;
+    uint64_t free_at, atomic_at, ack;
+    uint64_t come,
+        arrival; /* of the last operation: at the target, and when its NIC has dealt with it */
     bool
         late; /* some entries have steps that came too early: tried again when something has happened */
     bool waits_for_unit;
@@ -63,6 +65,7 @@ struct timed_node {
 
 struct timed {
     struct baton_profile p;
+    uint64_t shortest; /* way of an operation, from the posting to its target */
     struct baton_wheel *wheel;
     struct timed_node *nodes;
     struct line *lines;
@@ -300,19 +303,26 @@ static uint64_t one_way(struct sim *s, const struct sim_qp *q)
     return way + (draw * (p->jitter + 1) >> 32);
 }
 
-/* The operation leaves its sender and comes to its target; sets tq->arrival. */
+/*
+ * The operation leaves its sender and comes to its target; sets tq->arrival. A NIC takes one operation a gap, in
+ * the order of their posting, and works on many at once: what else an operation waits for, its own queue pair
+ * or a longer way, keeps no other one waiting.
+ */
 static void travel(struct sim *s, struct sim_qp *q, const struct baton_op *op, uint64_t rung)
 {
     struct timed *d = timed_of(s);
     struct timed_qp *tq = q->driver;
     struct timed_node *from = &d->nodes[q->ep->node], *to = &d->nodes[q->node];
     uint64_t bytes = op->kind == BATON_OP_GET ? 16 : op->bytes;
-    uint64_t out = later(rung + d->p.nic_tx, later(tq->free_at, from->tx_free));
+    uint64_t turn = later(from->tx_free, s->now);
+    from->tx_free = turn + d->p.nic_gap + bytes * 1000 / d->p.bytes_per_us;
+    uint64_t out = later(later(rung, turn) + d->p.nic_tx, tq->free_at);
     tq->free_at = out + d->p.qp_gap;
-    from->tx_free = out + d->p.nic_gap + bytes * 1000 / d->p.bytes_per_us;
-    uint64_t in = later(later(out + one_way(s, q), tq->arrival), to->rx_free) + d->p.nic_rx;
-    to->rx_free = in - d->p.nic_rx + d->p.rx_gap;
-    tq->arrival = in;
+    uint64_t come = later(out + one_way(s, q), tq->come);
+    turn = later(to->rx_free, s->now + d->shortest);
+    to->rx_free = turn + d->p.rx_gap;
+    tq->come = later(come, turn);
+    tq->arrival = tq->come + d->p.nic_rx;
 }
 
 static void timed_posted(struct sim *s, struct sim_qp *q, unsigned at)
@@ -559,6 +569,7 @@ static int timed_open(struct sim *s, const char *options)
         return -ENOMEM;
     baton_option(options, "profile", profile, sizeof(profile));
     int rc = baton_profile_load(profile, &d->p);
+    d->shortest = d->p.nic_tx + (d->p.wire < d->p.loopback ? d->p.wire : d->p.loopback);
     d->wheel = baton_wheel_create();
     d->nodes = calloc(s->cluster->nodes, sizeof(*d->nodes));
     d->lines_mask = 4095;
