@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include "args.h"
+#include "base/error.h"
 #include "bench.h"
 #include "bench/arrivals.h"
 #include "bench/lock_bench.h"
 #include "bench/timeline.h"
+#include "members.h"
 
 enum {
     OPT_FABRIC = 256,
@@ -49,7 +51,8 @@ static const struct argp_option options[] = {
     {"fabric", OPT_FABRIC, "NAME", 0, "shm (default) or another; see baton info", 0},
     {"options", OPT_OPTIONS, "NAME=VALUE,..", 0, "settings of the fabric, such as device=mlx5_0",
      0},
-    {"nodes", OPT_NODES, "N", 0, "nodes of the cluster (default 2)", 0},
+    {"nodes", OPT_NODES, "N", 0,
+     "nodes of the cluster (default 2); with --rendezvous: be node 0, and found it", 0},
     {"threads", OPT_THREADS, "T", 0, "threads on every node (default 2)", 0},
     {"local", OPT_LOCAL, "N", 0, "threads on the host node, instead of --threads", 0},
     {"remote", OPT_REMOTE, "N", 0, "threads on every other node, instead of --threads", 0},
@@ -97,6 +100,8 @@ static const struct argp_option options[] = {
 
 struct args {
     struct bench_config config;
+    struct members members;
+    unsigned nodes; /* 0: not given */
     long threads, local, remote;
     const char *kinds;
     enum bench_format format;
@@ -157,11 +162,38 @@ static void take_replay(struct argp_state *state, struct args *a, const char *ar
                    arg);
 }
 
+/* Null: what was asked for goes together with the number of nodes. */
+static const char *wrong_nodes(const struct bench_config *c)
+{
+    static char words[80];
+    if (c->host >= (int)c->nodes) {
+        snprintf(words, sizeof(words), "--host %d: the nodes are 0 to %u", c->host, c->nodes - 1);
+        return words;
+    }
+    return bench_threads(c) ? NULL : "there is no thread to run";
+}
+
+/* In a given cluster nothing is known of them yet. */
+static void choose_nodes(struct argp_state *state, struct args *a)
+{
+    struct bench_config *c = &a->config;
+    bool apart = !c->in_process && strcmp(c->fabric, "sim") && strcmp(c->fabric, "step");
+    a->nodes = members_check(state, &a->members, c->fabric, a->settings, a->nodes, apart);
+    if (a->members.given)
+        return;
+    c->nodes = a->nodes ? a->nodes : 2;
+    if (wrong_nodes(c))
+        argp_error(state, "%s", wrong_nodes(c));
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct args *a = state->input;
     struct bench_config *c = &a->config;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->members;
+        break;
     case OPT_FABRIC:
         choose_fabric(state, a, arg);
         break;
@@ -169,7 +201,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->settings = arg;
         break;
     case OPT_NODES:
-        c->nodes = (unsigned)arg_whole(state, "nodes", arg, 1, 4096);
+        a->nodes = (unsigned)arg_whole(state, "nodes", arg, 1, 4096);
         break;
     case OPT_THREADS:
         a->threads = arg_whole(state, "threads", arg, 0, 4096);
@@ -268,8 +300,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         argp_error(state, "unexpected \"%s\"; all is said by options", arg);
         break;
     case ARGP_KEY_END:
-        if (c->host >= (int)c->nodes)
-            argp_error(state, "--host %d: the nodes are 0 to %u", c->host, c->nodes - 1);
         if ((a->profile || a->driver || c->faults || a->replay || c->real) &&
             strcmp(c->fabric, "sim"))
             argp_error(state,
@@ -294,14 +324,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (c->host == BENCH_HOST_SPREAD && (a->local >= 0 || a->remote >= 0))
             argp_error(state,
                        "--local and --remote need one host; with --host spread use --threads");
-        if (c->local_threads + (c->nodes - 1) * c->remote_threads == 0)
-            argp_error(state, "there is no thread to run");
+        choose_nodes(state, a);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
+
+static const struct argp_child children[] = {{.argp = &members_argp}, {0}};
 
 static const struct argp argp = {options,
                                  parse,
@@ -316,7 +347,7 @@ static const struct argp argp = {options,
                                  "\vExit status: 0; 1 when two threads were in together, an update "
                                  "was lost, or a kind that promises "
                                  "first come, first served let somebody pass; 2 for wrong use.",
-                                 NULL,
+                                 children,
                                  NULL,
                                  NULL};
 
@@ -441,11 +472,128 @@ static int run_kind(struct args *a, const struct baton_lock_ops *kind,
     return rc;
 }
 
+/* ---- A given cluster */
+
+/* What all members have to be told alike. */
+static char *terms_of(const struct args *a)
+{
+    const struct bench_config *c = &a->config;
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return NULL;
+    fprintf(to, "baton " BATON_VERSION " bench lock\n--lock %s\n--local %u\n--remote %u\n",
+            a->kinds, c->local_threads, c->remote_threads);
+    fprintf(to, "--locks %u\n--zipf %.17g\n", c->locks, c->zipf);
+    if (c->host == BENCH_HOST_SPREAD)
+        fprintf(to, "--host spread\n");
+    else
+        fprintf(to, "--host %d\n", c->host);
+    fprintf(to, "--local-cs %llu\n--remote-cs %llu\n", (unsigned long long)c->local_cs_ns,
+            (unsigned long long)c->remote_cs_ns);
+    fprintf(to, "--duration %.17g\n--warmup %.17g\n--seed %llu\n", c->duration_s, c->warmup_s,
+            (unsigned long long)c->seed);
+    for (unsigned i = 0; i < c->params_count; i++)
+        fprintf(to, "--param %s\n", c->params[i]);
+    return fclose(to) ? NULL : text;
+}
+
+static int fail(const char *name, const struct args *a)
+{
+    fprintf(stderr, "%s: %s\n", name, baton_error_detail());
+    crew_fail(a->config.given, -EINVAL);
+    return CMD_USAGE;
+}
+
+/* Comes in, and learns how many there are. */
+static int join(const char *name, struct args *a)
+{
+    struct bench_config *c = &a->config;
+    c->given = members_open(name, &a->members, c->fabric, a->nodes, bench_arena_bytes(c));
+    if (!c->given)
+        return CMD_NOT_AS_EXPECTED;
+    c->nodes = crew_nodes(c->given);
+    if (crew_self(c->given))
+        c->progress = NULL;
+    char *terms = terms_of(a);
+    int rc = terms ? crew_agree(c->given, terms) : -ENOMEM;
+    free(terms);
+    if (!rc && wrong_nodes(c))
+        rc = baton_fail(-EINVAL, "%s", wrong_nodes(c));
+    return rc ? fail(name, a) : CMD_OK;
+}
+
+/* ---- All kinds */
+
+/* What came of one kind; in a given cluster node 0 tells it. */
+static int tell(const char *name, const struct args *a, const struct bench_result *r, bool first)
+{
+    int status = CMD_OK;
+    bench_report(stdout, a->format, &a->config, r, first);
+    if (tell_simulation(name, a, r))
+        status = CMD_NOT_AS_EXPECTED;
+    if (bench_failed(r)) {
+        explain_failure(name, r);
+        status = CMD_NOT_AS_EXPECTED;
+    }
+    if (a->hgrm && bench_write_hgrm(a->hgrm, r)) {
+        fprintf(stderr, "%s: %s\n", name, baton_error_detail());
+        status = CMD_NOT_AS_EXPECTED;
+    }
+    return status;
+}
+
+/* Returns how many results there are; those of a given cluster end with the first failure. */
+static unsigned run_kinds(const char *name, struct args *a, struct bench_timeline *timeline,
+                          struct bench_result *results, int *status)
+{
+    bool shm = !strcmp(a->config.fabric, "shm");
+    unsigned n = 0;
+    for (const struct baton_lock_ops *const *k = baton_lock_kinds(); *k && n < KINDS_MAX; k++) {
+        if (!wanted(a->kinds, *k, shm))
+            continue;
+        int rc = run_kind(a, *k, timeline, &results[n]);
+        if (rc && a->config.given)
+            rc = crew_tell(a->config.given, rc);
+        if (rc) {
+            fprintf(stderr, "%s: %s: %s%s%s\n", name, (*k)->name, baton_strerror(rc),
+                    *baton_error_detail() ? "; " : "", baton_error_detail());
+            *status = CMD_NOT_AS_EXPECTED;
+            if (!a->config.given)
+                continue;
+            crew_fail(a->config.given, rc);
+            a->config.given = NULL;
+            break;
+        }
+        if (a->config.given && crew_self(a->config.given))
+            continue;
+        if (tell(name, a, &results[n], n == 0))
+            *status = CMD_NOT_AS_EXPECTED;
+        n++;
+    }
+    return n;
+}
+
+static int finish(const char *name, const struct args *a, struct bench_timeline *timeline,
+                  const struct bench_result *results, unsigned n)
+{
+    int status = CMD_OK;
+    if (a->plot && n && bench_plot(a->plot, &a->config, results, n)) {
+        fprintf(stderr, "%s: %s\n", name, baton_error_detail());
+        status = CMD_NOT_AS_EXPECTED;
+    }
+    if (timeline->file && bench_timeline_close(timeline)) {
+        fprintf(stderr, "%s: %s\n", name, baton_error_detail());
+        status = CMD_NOT_AS_EXPECTED;
+    }
+    return status;
+}
+
 static int run(const struct cmd *self, int argc, char **argv)
 {
     struct args a = {
         .config = {.fabric = "shm",
-                   .nodes = 2,
                    .locks = 1,
                    .local_cs_ns = 100,
                    .remote_cs_ns = 5000,
@@ -471,11 +619,14 @@ static int run(const struct cmd *self, int argc, char **argv)
         a.config.progress = progress;
     if (shm && !strcmp(a.kinds, "all") && bench_ck_missing())
         fprintf(stderr, "%s: ck-ticket and ck-mcs are left out: %s\n", argv[0], bench_ck_missing());
-    unsigned threads = a.config.local_threads + (a.config.nodes - 1) * a.config.remote_threads;
+    int status = a.members.given ? join(argv[0], &a) : CMD_OK;
+    if (status)
+        return status;
     struct bench_result *results = calloc(KINDS_MAX, sizeof(*results));
-    if (!results || bench_baseline_prepare(a.config.locks, threads)) {
+    if (!results || bench_baseline_prepare(a.config.locks, bench_threads(&a.config))) {
         fprintf(stderr, "%s: no memory\n", argv[0]);
         free(results);
+        crew_fail(a.config.given, -ENOMEM);
         return CMD_NOT_AS_EXPECTED;
     }
     struct bench_timeline timeline = {0};
@@ -484,36 +635,10 @@ static int run(const struct cmd *self, int argc, char **argv)
         free(results);
         return CMD_USAGE;
     }
-    int status = CMD_OK;
-    unsigned n = 0;
-    for (const struct baton_lock_ops *const *k = baton_lock_kinds(); *k && n < KINDS_MAX; k++) {
-        if (!wanted(a.kinds, *k, shm))
-            continue;
-        struct bench_result *r = &results[n];
-        int rc = run_kind(&a, *k, &timeline, r);
-        if (rc) {
-            fprintf(stderr, "%s: %s: %s%s%s\n", argv[0], (*k)->name, baton_strerror(rc),
-                    *baton_error_detail() ? "; " : "", baton_error_detail());
-            status = CMD_NOT_AS_EXPECTED;
-            continue;
-        }
-        bench_report(stdout, a.format, &a.config, r, n++ == 0);
-        if (tell_simulation(argv[0], &a, r))
-            status = CMD_NOT_AS_EXPECTED;
-        if (bench_failed(r)) {
-            explain_failure(argv[0], r);
-            status = CMD_NOT_AS_EXPECTED;
-        }
-        if (a.hgrm && (rc = bench_write_hgrm(a.hgrm, r))) {
-            fprintf(stderr, "%s: %s\n", argv[0], baton_error_detail());
-            status = CMD_NOT_AS_EXPECTED;
-        }
-    }
-    if (a.plot && n && bench_plot(a.plot, &a.config, results, n)) {
-        fprintf(stderr, "%s: %s\n", argv[0], baton_error_detail());
+    unsigned n = run_kinds(argv[0], &a, &timeline, results, &status);
+    if (finish(argv[0], &a, &timeline, results, n))
         status = CMD_NOT_AS_EXPECTED;
-    }
-    if (timeline.file && bench_timeline_close(&timeline)) {
+    if (a.config.given && crew_end(a.config.given, &status)) {
         fprintf(stderr, "%s: %s\n", argv[0], baton_error_detail());
         status = CMD_NOT_AS_EXPECTED;
     }

@@ -14,12 +14,19 @@
 #include <baton/error.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "litmus_file.h"
+#include "litmus_print.h"
 #include "litmus_size.h"
 #include "litmus_trial.h"
+#include "members.h"
+
+#define ARENA_BYTES ((size_t)4 << 20) /* of a node of a given cluster */
 
 struct state {
     struct litmus_trials all;
+    struct members members;
+    unsigned nodes; /* 0: not given */
     struct litmus_paths paths;
     struct litmus_trial *trial;
     size_t trials_n;
@@ -41,11 +48,15 @@ enum {
     OPT_SWAP,
     OPT_PATIENCE,
     OPT_MAX_STATES,
+    OPT_NODES,
 };
 
 static const struct argp_option options[] = {
     {"fabric", OPT_FABRIC, "NAME", 0, "Run on this fabric (shm); see baton info", 0},
     {"options", OPT_OPTIONS, "NAME=VALUE,..", 0, "Settings of the fabric, such as device=mlx5_0",
+     0},
+    {"nodes", OPT_NODES, "N", 0,
+     "Nodes of the cluster (as many as the tests need); with --rendezvous: be node 0, and found it",
      0},
     {"model", OPT_MODEL, "MODEL", 0,
      "Compare with tso, wait, spec or impl; else with tso, and with spec where a test has locks or "
@@ -98,8 +109,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct state *s = state->input;
     struct litmus_fleet_opts *fleet = &s->all.fleet;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &s->members;
+        return 0;
     case OPT_FABRIC:
         choose_fabric(state, s, arg);
+        return 0;
+    case OPT_NODES:
+        s->nodes = (unsigned)litmus_number(state, "nodes", arg, 1, LITMUS_NODES_MAX);
         return 0;
     case OPT_OPTIONS:
         fleet->options = arg;
@@ -153,14 +170,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (fleet->swap && !litmus_is_simulated(fleet->fabric))
             argp_error(state, "--swap goes with --fabric step and sim");
+        s->nodes = members_check(state, &s->members, fleet->fabric, fleet->options, s->nodes,
+                                 !fleet->in_process && !litmus_is_simulated(fleet->fabric));
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
 }
 
+static const struct argp_child children[] = {{.argp = &members_argp}, {0}};
+
 static const struct argp argp = {
     .options = options,
     .parser = parse,
+    .children = children,
     .args_doc = "FILE|DIR...",
     .doc =
         "Runs each test many times on a fabric, its threads on the nodes that it names, disturbed "
@@ -192,6 +214,70 @@ static void read_all(struct state *s)
         litmus_trial_ask(t);
         s->trials_n++;
     }
+}
+
+/* ---- A given cluster */
+
+/* What all members have to be told alike. */
+static char *terms_of(const struct state *s)
+{
+    const struct litmus_fleet_opts *f = &s->all.fleet;
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return NULL;
+    fprintf(to, "baton " BATON_VERSION " litmus run\n--model %s\n--lock %s\n--runs %" PRIu64 "\n",
+            s->all.any_model ? "" : baton_model_name(s->all.model), f->kind, s->all.runs);
+    fprintf(to, "--seed %" PRIu64 "\n--batch %u\n--round %" PRId64 "\n", f->settings.seed,
+            f->settings.batch, f->settings.round);
+    for (size_t i = 0; i < s->trials_n; i++) {
+        fprintf(to, "%s ", s->trial[i].program.name);
+        litmus_print_hash(&s->trial[i].program, to);
+    }
+    return fclose(to) ? NULL : text;
+}
+
+static int join(const char *name, struct state *s)
+{
+    struct crew **crew = &s->all.fleet.given;
+    *crew = members_open(name, &s->members, s->all.fleet.fabric, s->nodes, ARENA_BYTES);
+    if (!*crew)
+        return CMD_NOT_AS_EXPECTED;
+    char *terms = terms_of(s);
+    int rc = terms ? crew_agree(*crew, terms) : -ENOMEM;
+    free(terms);
+    if (!rc)
+        return CMD_OK;
+    fprintf(stderr, "%s: %s\n", name,
+            *baton_error_detail() ? baton_error_detail() : baton_strerror(rc));
+    crew_fail(*crew, rc);
+    *crew = NULL;
+    return CMD_USAGE;
+}
+
+/* Of a given cluster node 0 tells what was seen. */
+static bool tells(const struct state *s)
+{
+    return !s->all.fleet.given || !crew_self(s->all.fleet.given);
+}
+
+/* Without the cluster there is nothing to run the other tests on. */
+static void give_up(struct state *s, int rc, size_t next)
+{
+    size_t left = 0;
+    for (size_t i = next; i < s->trials_n; i++) {
+        struct litmus_trial *t = &s->trial[i];
+        if (t->skipped || *t->error)
+            continue;
+        snprintf(t->error, sizeof(t->error), "the cluster has failed before");
+        left++;
+    }
+    if (left && tells(s))
+        fprintf(s->all.json ? stderr : stdout, "Not run, since the cluster has failed: %zu tests\n",
+                left);
+    crew_fail(s->all.fleet.given, rc);
+    s->all.fleet.given = NULL;
 }
 
 /* ---- Fleets */
@@ -240,6 +326,8 @@ static int run_one(struct state *s, struct litmus_fleet *fleet, struct litmus_tr
     t->seconds = baton_clock_s(CLOCK_MONOTONIC) - begin;
     if (rc)
         failed(t, rc);
+    if (!tells(s))
+        return rc;
     if (litmus_trial_judge(t, tally))
         failed(t, -ENOMEM);
     litmus_trial_print(t, stdout);
@@ -257,7 +345,7 @@ static void progress(const struct state *s, size_t at)
 /* A fleet fails with a test; the tests after it get another one. */
 static int run_all(struct state *s)
 {
-    bool alone = s->all.fleet.in_process || litmus_is_simulated(s->all.fleet.fabric);
+    bool alone = litmus_is_simulated(s->all.fleet.fabric);
     int *numbers = calloc(s->trials_n + 1, sizeof(*numbers)), rc = numbers ? 0 : -ENOMEM;
     for (size_t i = 0; i < s->trials_n && !rc;) {
         struct litmus_fleet *fleet = litmus_fleet_create(&s->all.fleet);
@@ -270,11 +358,20 @@ static int run_all(struct state *s)
         for (size_t k = i; k < end; k++)
             any |= numbers[k] >= 0;
         rc = any ? litmus_fleet_start(fleet) : 0;
-        for (int broken = rc; i < end && !broken; i++) {
+        int broken = rc;
+        for (; i < end && !broken; i++) {
             progress(s, i);
             broken = run_one(s, fleet, &s->trial[i], numbers[i]);
         }
-        litmus_fleet_destroy(fleet);
+        char words[256];
+        snprintf(words, sizeof(words), "%s", baton_error_detail());
+        litmus_fleet_destroy(fleet); /* which has words of its own */
+        if (broken)
+            baton_fail(broken, "%s", words);
+        if (broken && s->all.fleet.given) {
+            give_up(s, broken, i);
+            break;
+        }
     }
     if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
         fputs("\r\033[K", stderr);
@@ -312,6 +409,26 @@ static int worse(int a, int b)
     return weight[a] >= weight[b] ? a : b;
 }
 
+static int run_and_tell(const char *name, struct state *s, double begin)
+{
+    bool first = tells(s);
+    int rc = run_all(s), status = s->status;
+    if (rc) {
+        fprintf(stderr, "%s: the fabric %s: %s%s%s\n", name, s->all.fleet.fabric,
+                baton_strerror(rc), *baton_error_detail() ? "; " : "", baton_error_detail());
+        status = CMD_USAGE;
+    }
+    if (first)
+        summarize(s, baton_clock_s(CLOCK_MONOTONIC) - begin);
+    for (size_t i = 0; i < s->trials_n; i++)
+        status = worse(status, litmus_trial_status(&s->trial[i]));
+    if (s->all.fleet.given && (rc = crew_end(s->all.fleet.given, &status))) {
+        fprintf(stderr, "%s: %s\n", name, baton_error_detail());
+        status = CMD_NOT_AS_EXPECTED;
+    }
+    return status;
+}
+
 static int run(const struct cmd *self, int argc, char **argv)
 {
     struct state s = {.all = {.fleet = {.fabric = "shm",
@@ -326,17 +443,12 @@ static int run(const struct cmd *self, int argc, char **argv)
     double begin = baton_clock_s(CLOCK_MONOTONIC);
     argp_parse(self->argp, argc, argv, 0, NULL, &s);
     read_all(&s);
-    int rc = run_all(&s), status = s.status;
-    if (rc) {
-        fprintf(stderr, "%s: the fabric %s: %s%s%s\n", argv[0], s.all.fleet.fabric,
-                baton_strerror(rc), *baton_error_detail() ? "; " : "", baton_error_detail());
-        status = CMD_USAGE;
-    }
-    summarize(&s, baton_clock_s(CLOCK_MONOTONIC) - begin);
-    for (size_t i = 0; i < s.trials_n; i++) {
-        status = worse(status, litmus_trial_status(&s.trial[i]));
+    s.all.fleet.nodes = s.nodes;
+    int status = s.members.given ? join(argv[0], &s) : CMD_OK;
+    if (!status)
+        status = run_and_tell(argv[0], &s, begin);
+    for (size_t i = 0; i < s.trials_n; i++)
         litmus_trial_fini(&s.trial[i]);
-    }
     if (fflush(stdout) || ferror(stdout)) {
         fprintf(stderr, "standard output: %s\n", strerror(errno));
         status = CMD_USAGE;

@@ -15,25 +15,14 @@
 #include <baton/error.h>
 #include <baton/fabric.h>
 
+#include "members.h"
+
 #define LOOK_MS 100
 
-enum {
-    OPT_FABRIC = 256,
-    OPT_RENDEZVOUS,
-    OPT_SECRET,
-    OPT_NODES,
-    OPT_NUMBER,
-    OPT_LOCAL,
-    OPT_CLUSTER,
-    OPT_OPTIONS,
-    OPT_MEMORY
-};
+enum { OPT_FABRIC = 256, OPT_NODES, OPT_NUMBER, OPT_LOCAL, OPT_CLUSTER, OPT_OPTIONS, OPT_MEMORY };
 
 static const struct argp_option options[] = {
     {"fabric", OPT_FABRIC, "NAME", 0, "how the nodes reach each other; see baton info", 0},
-    {"rendezvous", OPT_RENDEZVOUS, "HOST:PORT", 0,
-     "where node 0 is, or shall listen; without HOST: on this machine", 0},
-    {"secret", OPT_SECRET, "FILE", 0, "made by baton secret new; the same for all nodes", 0},
     {"nodes", OPT_NODES, "N", 0, "be node 0 of a new cluster of N places", 0},
     {"number", OPT_NUMBER, "N", 0, "be this node (default: the lowest that is free)", 0},
     {"local", OPT_LOCAL, "N", 0, "be as many nodes (default 1)", 0},
@@ -47,7 +36,9 @@ static const struct argp_option options[] = {
 
 struct args {
     struct baton_cluster_opts opts;
-    const char *rendezvous, *secret, *settings;
+    struct place place;
+    const char *settings;
+    char all_settings[SETTINGS_ROOM];
     uint64_t memory;
     bool quiet;
 };
@@ -78,14 +69,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct args *a = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->place;
+        return 0;
     case OPT_FABRIC:
         a->opts.fabric = arg;
-        return 0;
-    case OPT_RENDEZVOUS:
-        a->rendezvous = arg;
-        return 0;
-    case OPT_SECRET:
-        a->secret = arg;
         return 0;
     case OPT_NODES:
         a->opts.nodes = number(state, arg, 1);
@@ -114,19 +102,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!a->opts.fabric)
             argp_error(state, "--fabric is needed");
-        if (!a->rendezvous != !a->secret)
-            argp_error(state, "--rendezvous and --secret go together");
-        if ((a->rendezvous && strchr(a->rendezvous, ',')) || (a->secret && strchr(a->secret, ',')))
-            argp_error(state, "a comma can not be part of a host or of the secret's path");
-        if (a->rendezvous && a->opts.nodes && a->opts.first > 0)
+        if (a->place.rendezvous && a->opts.nodes && a->opts.first > 0)
             argp_error(state, "--nodes makes node 0, which --number %d is not", a->opts.first);
-        if (a->rendezvous && !a->opts.nodes && a->opts.first == 0)
+        if (a->place.rendezvous && !a->opts.nodes && a->opts.first == 0)
             argp_error(state, "node 0 needs --nodes");
+        a->opts.options = place_settings(state, &a->place, a->settings, a->all_settings);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
+
+static const struct argp_child children[] = {{.argp = &place_argp}, {0}};
 
 static const struct argp argp = {options,
                                  parse,
@@ -134,7 +121,7 @@ static const struct argp argp = {options,
                                  "Is a node of a cluster until it gets SIGINT or SIGTERM. The one "
                                  "with --nodes founds the cluster; "
                                  "the others may start before it.",
-                                 NULL,
+                                 children,
                                  NULL,
                                  NULL};
 
@@ -197,22 +184,11 @@ static int serve(struct baton_cluster *cluster, const struct args *a, const sigs
 static int run(const struct cmd *self, int argc, char **argv)
 {
     struct args a = {.opts = BATON_CLUSTER_OPTS};
-    char settings[4096] = "";
     struct baton_cluster *cluster;
     sigset_t ends;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
-    int n = 0;
-    if (a.rendezvous)
-        n = snprintf(settings, sizeof(settings), "rendezvous=%s,secret=%s", a.rendezvous, a.secret);
-    if (a.settings && n < (int)sizeof(settings))
-        n += snprintf(settings + n, sizeof(settings) - (size_t)n, "%s%s", n ? "," : "", a.settings);
-    if (n >= (int)sizeof(settings)) {
-        fprintf(stderr, "baton node: the settings are too long\n");
-        return CMD_USAGE;
-    }
-    if (a.rendezvous && a.opts.nodes)
+    if (a.place.rendezvous && a.opts.nodes)
         a.opts.first = 0;
-    a.opts.options = n ? settings : NULL;
     /* Only from the join on: before it there is nothing to leave, and a signal may simply end us. The
      * library's threads take none. */
     sigemptyset(&ends);

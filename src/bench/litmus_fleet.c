@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The processes of a run of litmus tests. The one that prints makes the others, tells them which test is next,
- * and looks after them: when one dies or nothing moves any more it ends them all.
+ * and looks after them: when one dies or nothing moves any more it ends them all. Those of a given cluster know
+ * what is next, and hear of each other's end.
  */
 #include "bench/litmus_rounds.h"
 
@@ -30,8 +31,9 @@ struct litmus_fleet {
     struct litmus_job *jobs;
     unsigned jobs_n, nodes;
     size_t segment_bytes;
-    bool here; /* the nodes are this process */
-    bool met;  /* `place` is in use */
+    struct litmus_far far; /* in a given cluster */
+    bool here;             /* all nodes are this process */
+    bool met;              /* `place` is in use */
     struct baton_net_place place;
     char name[BATON_NAME_MAX + 1], options[1024];
     struct litmus_shared *shared;
@@ -80,26 +82,53 @@ static int share(struct litmus_fleet *f)
 
 /* ---- Nodes of this process */
 
-static int place_open(struct litmus_fleet *f, unsigned node)
+static int segment_open(struct litmus_fleet *f, struct litmus_place *p)
 {
     const unsigned rights = BATON_READ | BATON_WRITE | BATON_ATOMIC;
-    struct baton_node *n = baton_cluster_node(f->cluster, node);
-    struct litmus_place *p = &f->places[f->places_n];
+    struct baton_node *n = baton_cluster_node(f->cluster, p->node);
     void *memory;
-    *p = (struct litmus_place){.shared = f->shared, .settings = &f->opts.settings, .node = node};
-    int rc = baton_ep_open(n, &p->ep);
-    if (rc)
-        return rc;
-    f->places_n++;
     baton_gptr base;
-    rc = baton_segment_create(n, f->segment_bytes, rights, NULL, 0, &base);
+    int rc = baton_segment_create(n, f->segment_bytes, rights, NULL, 0, &base);
     if (!rc)
         rc = baton_ptr(n, base, f->segment_bytes, &memory);
     if (rc)
         return rc;
     p->memory = memory;
-    f->shared->base[node] = base;
+    f->shared->base[p->node] = base;
     return 0;
+}
+
+static int place_open(struct litmus_fleet *f, unsigned node)
+{
+    struct litmus_place *p = &f->places[f->places_n];
+    *p = (struct litmus_place){.shared = f->shared, .settings = &f->opts.settings, .node = node};
+    int rc = baton_ep_open(baton_cluster_node(f->cluster, node), &p->ep);
+    if (rc)
+        return rc;
+    f->places_n++;
+    return segment_open(f, p);
+}
+
+/* The node of a given cluster that this process is. */
+static int given_open(struct litmus_fleet *f)
+{
+    struct crew *crew = f->opts.given;
+    struct litmus_shared *s = f->shared;
+    struct litmus_place *p = &f->places[0];
+    *p = (struct litmus_place){.shared = s,
+                               .settings = &f->opts.settings,
+                               .node = crew_self(crew),
+                               .ep = crew_ep(crew),
+                               .crew = crew,
+                               .far = f->far};
+    f->cluster = crew_cluster(crew);
+    int rc = segment_open(f, p);
+    if (rc)
+        return rc;
+    f->places_n = 1;
+    s->voids = (uint64_t *)(p->memory + f->far.voids);
+    s->rows = (int64_t *)(p->memory + f->far.rows);
+    return crew_share(crew, s->base[p->node], s->base, SETUP_NS);
 }
 
 static int nodes_open(struct litmus_fleet *f, unsigned first, unsigned count)
@@ -123,6 +152,9 @@ static int nodes_open(struct litmus_fleet *f, unsigned first, unsigned count)
 static int nodes_close(struct litmus_fleet *f)
 {
     int rc = 0;
+    if (f->opts.given && f->places_n)
+        return baton_segment_destroy(baton_cluster_self(f->cluster),
+                                     f->shared->base[f->places[0].node]);
     while (f->places_n) {
         int one = baton_ep_close(f->places[--f->places_n].ep);
         rc = rc ? rc : one;
@@ -184,7 +216,9 @@ static int tables_close(struct litmus_fleet *f)
             int one = litmus_tables_close(&f->places[i].tables, f->places[i].ep, own);
             rc = rc ? rc : one;
         }
-        if (own || f->here)
+        if (!own && f->opts.given && !rc)
+            rc = crew_meet(f->opts.given, f->nodes, f->opts.settings.patience_ns);
+        if (own || f->here || f->opts.given)
             continue;
         baton_word_faa(&f->shared->closed, 1);
         while (baton_word_load(&f->shared->closed) < f->nodes && !baton_word_load(&f->shared->stop))
@@ -193,11 +227,21 @@ static int tables_close(struct litmus_fleet *f)
     return rc;
 }
 
+/* What threads leave in their node's memory for others begins anew with each job. */
+static int given_begin(struct litmus_fleet *f)
+{
+    struct litmus_place *p = &f->places[0];
+    memset(p->memory + f->far.begun, 0, f->far.rows - f->far.begun);
+    return crew_meet(p->crew, f->nodes, f->opts.settings.patience_ns);
+}
+
 static int run_job(struct litmus_fleet *f, const struct litmus_job *job)
 {
     for (unsigned i = 0; i < f->places_n; i++)
         f->places[i].job = job;
-    int rc = job->plan.locks_n ? tables_open(f, job) : 0;
+    int rc = f->opts.given ? given_begin(f) : 0;
+    if (!rc && job->plan.locks_n)
+        rc = tables_open(f, job);
     if (!rc)
         rc = litmus_is_simulated(f->opts.fabric) ? run_simulated(f, job)
                                                  : run_teams(f, job, litmus_rounds_body);
@@ -343,27 +387,48 @@ static const char *standard_options(const struct litmus_fleet_opts *opts)
 
 static int write_options(struct litmus_fleet *f)
 {
-    const char *own = f->opts.options ? f->opts.options : "", *first = standard_options(&f->opts);
-    if (baton_net_meets(f->opts.fabric)) {
+    const char *first = standard_options(&f->opts);
+    bool meets = baton_net_meets(f->opts.fabric);
+    if (meets && f->here)
+        first = BATON_NET_ALONE;
+    if (meets && !f->here) {
         int rc = baton_net_place_make(&f->place);
         if (rc)
             return rc;
         f->met = true;
         first = f->place.options;
     }
-    int n =
-        snprintf(f->options, sizeof(f->options), "%s%s%s", first, *first && *own ? "," : "", own);
-    return n < (int)sizeof(f->options) ? 0
-                                       : baton_fail(-EINVAL, "the fabric's settings are too long");
+    return baton_net_settings(f->options, sizeof(f->options), first, f->opts.options);
+}
+
+static int count_nodes(struct litmus_fleet *f)
+{
+    unsigned needed = 0;
+    for (unsigned i = 0; i < f->jobs_n; i++)
+        needed = f->jobs[i].plan.nodes > needed ? f->jobs[i].plan.nodes : needed;
+    unsigned asked = f->opts.given ? crew_nodes(f->opts.given) : f->opts.nodes;
+    if (asked && asked < needed)
+        return baton_fail(-EINVAL, "there is a test that needs %u nodes, and the cluster has %u",
+                          needed, asked);
+    if (asked > LITMUS_NODES_MAX)
+        return baton_fail(-EINVAL, "a cluster of %u nodes: tests run on at most %u", asked,
+                          LITMUS_NODES_MAX);
+    f->nodes = asked > needed ? asked : needed;
+    return 0;
 }
 
 static int measure(struct litmus_fleet *f)
 {
+    unsigned width = 0;
     for (unsigned i = 0; i < f->jobs_n; i++) {
         const struct litmus_plan *plan = &f->jobs[i].plan;
         size_t bytes = litmus_segment_bytes(plan, f->opts.settings.batch);
-        f->nodes = plan->nodes > f->nodes ? plan->nodes : f->nodes;
+        width = plan->width > width ? plan->width : width;
         f->segment_bytes = bytes > f->segment_bytes ? bytes : f->segment_bytes;
+    }
+    if (f->opts.given) {
+        litmus_far_lay(&f->far, f->segment_bytes, f->opts.settings.batch, width);
+        f->segment_bytes = f->far.end;
     }
     return f->segment_bytes <= SEGMENT_MOST
                ? 0
@@ -452,9 +517,13 @@ int litmus_fleet_add(struct litmus_fleet *f, const struct baton_program *program
 
 int litmus_fleet_start(struct litmus_fleet *f)
 {
-    int rc = measure(f);
+    int rc = count_nodes(f);
+    if (!rc)
+        rc = measure(f);
     if (!rc)
         rc = share(f);
+    if (f->opts.given)
+        return rc ? rc : given_open(f);
     if (!rc)
         rc = write_options(f);
     if (!rc)
@@ -470,9 +539,10 @@ int litmus_fleet_run(struct litmus_fleet *f, unsigned job, const struct litmus_t
     s->round = s->done = s->closed = 0;
     *tally = s->tally;
     int rc;
-    if (f->here) {
+    if (f->here || f->opts.given) {
         rc = run_job(f, &f->jobs[job]);
-        return rc && baton_word_load(&s->stop) ? failure(f) : rc;
+        rc = rc && baton_word_load(&s->stop) ? failure(f) : rc;
+        return rc && f->opts.given ? crew_tell(f->opts.given, rc) : rc;
     }
     baton_word_store(&s->job, job + 1);
     return watch(f, &s->done, f->nodes, &s->round, 2 * f->opts.settings.patience_ns);
@@ -480,7 +550,7 @@ int litmus_fleet_run(struct litmus_fleet *f, unsigned job, const struct litmus_t
 
 void litmus_fleet_destroy(struct litmus_fleet *f)
 {
-    if (f->here)
+    if (f->here || f->opts.given)
         nodes_close(f);
     if (f->shared) {
         uint64_t begin = baton_clock_ns();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Nodes that run litmus tests, one after the other: processes of this machine, one a node, or parts of this
- * process. They are made once for a list of tests, because on a network that takes its time.
+ * process, or the processes of a given cluster, of which this is one. They are made once for a list of tests, because on a network that takes its time.
  *
  * The header names neither the contract nor the model, so that who has programs of the model can run them.
  */
@@ -22,8 +22,13 @@ struct litmus_settings {
     uint64_t patience_ns; /* a thread that waits longer for others gives up */
 };
 
+struct crew;
+
 struct litmus_fleet_opts {
     const char *fabric;
+    struct crew *
+        given; /* the processes of a given cluster, each a node, make the same calls; null: made here */
+    unsigned nodes;      /* at least; 0: as many as the tests need */
     const char *options; /* of the fabric; null: none */
     bool in_process;     /* in simulated worlds always */
     bool swap;           /* BATON_CLUSTER_SWAP */
@@ -54,7 +59,7 @@ int litmus_fleet_add(struct litmus_fleet *fleet, const struct baton_program *pro
 int litmus_fleet_start(struct litmus_fleet *fleet);
 
 /*
- * Runs one test, once. *tally holds what was counted, until the next call, after a failure too. A fleet that has
+ * Runs one test, once. In a given cluster what was counted is on node 0. *tally holds what was counted, until the next call, after a failure too. A fleet that has
  * failed is good for nothing but to be destroyed.
  */
 int litmus_fleet_run(struct litmus_fleet *fleet, unsigned test, const struct litmus_tally **tally);

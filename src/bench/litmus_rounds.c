@@ -93,11 +93,21 @@ static int fail(struct worker *w, int rc, const char *what)
 
 /* ---- Waiting for each other */
 
+/* Workers that share memory. */
+static unsigned workers_here(const struct worker *w)
+{
+    return w->place->crew ? litmus_workers_on(w->plan, w->place->node) : litmus_workers(w->plan);
+}
+
 static int barrier(struct worker *w)
 {
     struct litmus_shared *s = w->shared;
-    uint64_t passed = baton_word_load(&s->passed);
-    if (baton_word_faa(&s->arrived, 1) + 1 == litmus_workers(w->plan)) {
+    struct crew *crew = w->place->crew;
+    uint64_t passed = baton_word_load(&s->passed), patience = w->place->settings->patience_ns;
+    if (baton_word_faa(&s->arrived, 1) + 1 == workers_here(w)) {
+        int rc = crew ? crew_meet(crew, w->plan->nodes, patience) : 0;
+        if (rc)
+            return fail(w, rc, "waiting for the other nodes");
         baton_word_store(&s->arrived, 0);
         baton_word_store(&s->passed, passed + 1);
         return 0;
@@ -105,7 +115,8 @@ static int barrier(struct worker *w)
     struct baton_wait wait;
     const struct baton_cond conds[] = {baton_until_not(&s->passed, UINT64_MAX, passed),
                                        baton_until_not(&s->stop, UINT64_MAX, 0)};
-    baton_wait_begin(w->ep, &wait, baton_now(w->ep) + w->place->settings->patience_ns, NULL);
+    /* Who meets the other nodes for this one is the first to lose patience. */
+    baton_wait_begin(w->ep, &wait, baton_now(w->ep) + (crew ? 2 : 1) * patience, NULL);
     int rc = baton_await(w->ep, conds, 2, &wait);
     if (rc)
         return fail(w, rc, "waiting for the other threads");
@@ -160,15 +171,45 @@ static void call_start(struct worker *w)
     baton_word_store(&all[0].started, w->begun);
 }
 
+/* The word of thread `t` in this node's memory. */
+static uint64_t *far_begun(const struct worker *w, unsigned t)
+{
+    return (uint64_t *)(w->place->memory + w->place->far.begun) + t;
+}
+
+/* Without a common clock: each is told of all others, and looks for a while. */
+static int meet_far(struct worker *w)
+{
+    unsigned self = (unsigned)(w->thread - w->plan->thread), looks = 0;
+    int rc = 0;
+    for (unsigned node = 0; node < w->plan->nodes && !rc; node++) {
+        uint64_t offset = w->place->far.begun + 8 * self;
+        if (node == w->place->node)
+            baton_store(w->ep, far_begun(w, self), w->begun);
+        else
+            rc = baton_put64(w->ep, w->shared->base[node] + offset, w->begun, 0);
+    }
+    if (!rc)
+        rc = baton_flush(w->ep);
+    for (unsigned t = 0; t < w->plan->threads_n; t++)
+        while (!rc && baton_load(w->ep, far_begun(w, t)) < w->begun && look(&looks))
+            ;
+    lag(w);
+    return rc;
+}
+
 /*
  * The threads begin an instance at one moment, if that can be had: with fewer processors than threads somebody
  * is not there, and would not come as long as the others look for him.
  */
-static void meet(struct worker *w)
+static int meet(struct worker *w)
 {
     struct litmus_progress *all = w->shared->progress;
     unsigned looks = 0;
-    baton_word_store(&all[w->thread - w->plan->thread].begun, ++w->begun);
+    w->begun++;
+    if (w->place->crew)
+        return meet_far(w);
+    baton_word_store(&all[w->thread - w->plan->thread].begun, w->begun);
     if (w->thread == w->plan->thread)
         call_start(w);
     while (baton_word_load(&all[0].started) < w->begun && look(&looks))
@@ -179,6 +220,7 @@ static void meet(struct worker *w)
             ;
     }
     lag(w);
+    return 0;
 }
 
 /* ---- Words */
@@ -191,6 +233,24 @@ size_t litmus_segment_bytes(const struct litmus_plan *plan, unsigned batch)
 static size_t offset_of(const struct worker *w, uint32_t instance, unsigned loc)
 {
     return ((size_t)instance * w->plan->locs_n + w->slots[loc]) * w->pace.stride * LINE;
+}
+
+static size_t take(size_t *at, size_t bytes)
+{
+    size_t begin = *at;
+    *at += (bytes + LINE - 1) & ~(size_t)(LINE - 1);
+    return begin;
+}
+
+void litmus_far_lay(struct litmus_far *far, size_t begin, unsigned batch, unsigned width)
+{
+    size_t rows = (size_t)batch * width * sizeof(int64_t);
+    far->end = begin;
+    far->begun = take(&far->end, LITMUS_WORKERS_MAX * sizeof(uint64_t));
+    far->voids = take(&far->end, batch * sizeof(uint64_t));
+    far->rows = take(&far->end, rows);
+    far->copy_voids = take(&far->end, batch * sizeof(uint64_t));
+    far->copy_rows = take(&far->end, rows);
 }
 
 static uint64_t *own_word(const struct worker *w, uint32_t instance, unsigned loc)
@@ -255,7 +315,7 @@ static int run_instance(struct worker *w, uint32_t instance)
     if (rc < 0)
         return rc;
     if (rc)
-        baton_word_store(&w->shared->voids[instance], 1);
+        baton_word_store(&w->shared->voids[instance], w->round + 1);
     memcpy(w->shared->rows + (size_t)instance * w->plan->width + w->shown->column, reg,
            w->shown->n * sizeof(*reg));
     return 0;
@@ -276,10 +336,10 @@ static int run_instances(struct worker *w, uint32_t n)
     w->deadline_ns = baton_now(w->ep) + w->place->settings->patience_ns;
     for (uint32_t i = 0; i < n; i++) {
         find_words(w, w->instances[i]);
-        if (w->pace.meet)
-            meet(w);
+        int rc = w->pace.meet ? meet(w) : 0;
         pause_below(w, w->pace.stagger);
-        int rc = run_instance(w, w->instances[i]);
+        if (!rc)
+            rc = run_instance(w, w->instances[i]);
         if (rc)
             return fail(w, rc, "an operation");
     }
@@ -314,6 +374,46 @@ static void count(struct litmus_shared *s, const struct litmus_plan *plan, uint6
     }
 }
 
+/* What a node knows of the final states: the registers of its threads, and its words. */
+static void merge(struct worker *w, unsigned node, uint32_t n)
+{
+    const struct litmus_plan *plan = w->plan;
+    const struct litmus_far *far = &w->place->far;
+    const uint64_t *voids = (const uint64_t *)(w->place->memory + far->copy_voids);
+    const int64_t *rows = (const int64_t *)(w->place->memory + far->copy_rows);
+    for (uint32_t i = 0; i < n; i++) {
+        const int64_t *from = rows + (size_t)i * plan->width;
+        int64_t *to = w->shared->rows + (size_t)i * plan->width;
+        if (voids[i] == w->round + 1)
+            w->shared->voids[i] = voids[i];
+        for (unsigned t = 0; t < plan->threads_n; t++)
+            if (plan->thread[t].node == node)
+                memcpy(to + plan->shown[t].column, from + plan->shown[t].column,
+                       plan->shown[t].n * sizeof(*to));
+        for (unsigned k = 0; k < plan->locs_n; k++)
+            if (plan->loc[k].node == node && plan->loc[k].column != LITMUS_HIDDEN)
+                to[plan->loc[k].column] = from[plan->loc[k].column];
+    }
+}
+
+static int collect(struct worker *w, uint32_t n)
+{
+    const struct litmus_far *far = &w->place->far;
+    size_t bytes = (size_t)n * w->plan->width * sizeof(int64_t);
+    int rc = 0;
+    for (unsigned node = 1; node < w->plan->nodes && !rc; node++) {
+        baton_gptr base = w->shared->base[node];
+        rc = baton_get(w->ep, w->place->memory + far->copy_voids, base + far->voids, 8 * n, 1);
+        if (!rc && bytes)
+            rc = baton_get(w->ep, w->place->memory + far->copy_rows, base + far->rows, bytes, 1);
+        if (!rc)
+            rc = baton_wait(w->ep, 1);
+        if (!rc)
+            merge(w, node, n);
+    }
+    return rc ? fail(w, rc, "getting the final states") : 0;
+}
+
 /*
  * Rows are written again behind the next barrier only, which worker 0 reaches when it has counted.
  */
@@ -336,6 +436,8 @@ static int rounds(struct worker *w)
             final_values(w, n);
         if (!rc)
             rc = barrier(w);
+        if (!rc && w->number == 0 && w->place->crew)
+            rc = collect(w, n);
         if (!rc && w->number == 0) {
             count(w->shared, w->plan, done, n);
             baton_word_store(&w->shared->round, w->round + 1);

@@ -11,6 +11,10 @@
  *
  * After the last round nobody leaves before all have given up what they need to hold locks.
  *
+ * In a given cluster the memory that they share is that of their node's process only. A barrier is then one of the
+ * process and a meeting of the crew; the threads tell each other by puts that they are there; and worker 0 gets
+ * what the others have before it counts.
+ *
  * A worker is a thread of the test, and the first one of a node is its attendant; a node without threads has an
  * attendant all the same, since its words are its own business. Where the world is simulated there is one instance
  * at a time, and its schedule is the world's.
@@ -18,6 +22,7 @@
 #ifndef BATON_BENCH_LITMUS_ROUNDS_H
 #define BATON_BENCH_LITMUS_ROUNDS_H
 
+#include "bench/crew.h"
 #include "bench/litmus_fleet.h"
 #include "bench/litmus_locks.h"
 #include "bench/litmus_pace.h"
@@ -37,7 +42,7 @@ struct litmus_progress {
     uint64_t pad[5];
 };
 
-/* Memory of all processes of a run. */
+/* Memory of all processes of a run, if they are made for it; else of one. */
 struct litmus_shared {
     uint64_t ready, left;     /* processes that have their node, that have given it back */
     uint64_t job;             /* 1 + the job that is running, 0 before the first */
@@ -51,10 +56,21 @@ struct litmus_shared {
     char error[240];
     baton_gptr base[LITMUS_NODES_MAX]; /* of each node's segment */
     struct litmus_progress progress[LITMUS_WORKERS_MAX];
-    uint64_t *voids; /* by instance: it is no run */
+    uint64_t *voids; /* by instance: 1 + the round in which it was no run */
     int64_t *rows;   /* by instance */
     struct litmus_tally *tally;
     size_t bytes;
+};
+
+/*
+ * In a given cluster, where parts of a segment begin that others read or write: behind the words, on every node at
+ * the same place.
+ */
+struct litmus_far {
+    size_t begun; /* by thread: how many instances it has begun; written by it */
+    size_t voids, rows;
+    size_t copy_voids, copy_rows; /* node 0: of another node */
+    size_t end;
 };
 
 /* A node of this process. */
@@ -66,11 +82,14 @@ struct litmus_place {
     struct litmus_tables tables; /* of the job */
     struct baton_ep *ep;         /* for setting up */
     char *memory;                /* of its segment */
+    struct crew *crew;           /* of a given cluster, or null */
+    struct litmus_far far;
 };
 
 unsigned litmus_workers(const struct litmus_plan *plan);
 unsigned litmus_workers_on(const struct litmus_plan *plan, unsigned node);
 size_t litmus_segment_bytes(const struct litmus_plan *plan, unsigned batch);
+void litmus_far_lay(struct litmus_far *far, size_t begin, unsigned batch, unsigned width);
 
 /* Numbers of a plan as they are to lie in memory. */
 void litmus_plan_spread(struct litmus_plan *plan);

@@ -21,179 +21,17 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "bench/worker.h"
+#include "bench/lock_given.h"
+#include "bench/lock_part.h"
 #include "fabric/net_place.h"
 
-#define SETUP_NS UINT64_C(20000000000)
 #define GRACE_S 60
 #define PAIR_NS UINT64_C(300000000)
-
-static bool is_simulated(const char *fabric)
-{
-    return !strcmp(fabric, "step") || !strcmp(fabric, "sim");
-}
-
-static unsigned threads_on(const struct bench_config *c, unsigned node)
-{
-    return c->host == (int)node || (c->host == BENCH_HOST_SPREAD && node == 0) ? c->local_threads
-                                                                               : c->remote_threads;
-}
-
-static unsigned first_thread_on(const struct bench_config *c, unsigned node)
-{
-    unsigned sum = 0;
-    for (unsigned n = 0; n < node; n++)
-        sum += threads_on(c, n);
-    return sum;
-}
-
-unsigned bench_threads(const struct bench_config *c)
-{
-    return first_thread_on(c, c->nodes);
-}
-
-unsigned bench_thread_node(const struct bench_config *c, unsigned thread, unsigned *index)
-{
-    unsigned node = 0, here;
-    for (; thread >= (here = threads_on(c, node)); node++)
-        thread -= here;
-    *index = thread;
-    return node;
-}
-
-static unsigned hosts_of(const struct bench_config *c)
-{
-    if (c->host != BENCH_HOST_SPREAD)
-        return 1;
-    return c->locks < c->nodes ? c->locks : c->nodes;
-}
-
-/* ---- Setting up the nodes of this process */
-
-struct part {
-    struct baton_cluster *cluster;
-    unsigned first, count; /* the nodes */
-    struct bench_node *nodes;
-    struct baton_team *teams;
-    struct baton_ep **eps; /* for setting up and taking down */
-};
-
-static void table_name(char *out, size_t bytes, unsigned host)
-{
-    snprintf(out, bytes, "bench.%u", host);
-}
-
-static int make_tables(const struct bench_config *c, const struct baton_lock_ops *kind,
-                       const uint64_t *params, struct part *p, bool create)
-{
-    unsigned hosts = hosts_of(c);
-    for (unsigned i = 0; i < p->count; i++)
-        for (unsigned h = 0; h < hosts; h++) {
-            unsigned host = hosts == 1 && c->host != BENCH_HOST_SPREAD ? (unsigned)c->host : h;
-            char name[BATON_NAME_MAX + 1];
-            int rc;
-            if ((host == p->first + i) != create)
-                continue;
-            table_name(name, sizeof(name), host);
-            if (create) {
-                struct baton_table_opts opts = {.size = sizeof(opts),
-                                                .kind = kind->name,
-                                                .count = (c->locks - h + hosts - 1) / hosts,
-                                                .params = params};
-                rc = baton_table_create(p->eps[i], name, &opts, &p->nodes[i].tables[host]);
-            } else {
-                rc = baton_table_open(p->eps[i], name, baton_now(p->eps[i]) + SETUP_NS,
-                                      &p->nodes[i].tables[host]);
-            }
-            if (rc)
-                return rc;
-        }
-    return 0;
-}
-
-static int part_open(const struct bench_config *c, const struct baton_lock_ops *kind,
-                     const uint64_t *params, const char *name, struct bench_shared *shared,
-                     struct part *p)
-{
-    struct baton_cluster_opts opts = BATON_CLUSTER_OPTS;
-    opts.fabric = c->fabric;
-    opts.name = name;
-    opts.nodes = c->nodes;
-    opts.local = p->count;
-    opts.first = (int)p->first;
-    opts.flags = c->swap ? BATON_CLUSTER_SWAP : 0;
-    opts.seed = c->seed;
-    opts.options = c->options;
-    opts.arena_bytes = ((size_t)1 << 20) + (size_t)1024 * (c->local_threads + c->remote_threads);
-    int rc = baton_cluster_open(&opts, &p->cluster);
-    if (rc)
-        return rc;
-    p->nodes = calloc(p->count, sizeof(*p->nodes));
-    p->teams = calloc(p->count, sizeof(*p->teams));
-    p->eps = calloc(p->count, sizeof(*p->eps));
-    if (!p->nodes || !p->teams || !p->eps)
-        return -ENOMEM;
-    for (unsigned i = 0; i < p->count; i++) {
-        unsigned n = p->first + i;
-        p->nodes[i] = (struct bench_node){
-            .config = c,
-            .shared = shared,
-            .tables = calloc(c->nodes, sizeof(struct baton_table *)),
-            .hosts = c->host == BENCH_HOST_SPREAD ? hosts_of(c) : 1,
-            .host = c->host == BENCH_HOST_SPREAD ? 0 : (unsigned)c->host,
-            .first_thread = first_thread_on(c, n),
-            .simulated = is_simulated(c->fabric),
-        };
-        p->teams[i] = (struct baton_team){n, threads_on(c, n), bench_thread_body, &p->nodes[i]};
-        if (!p->nodes[i].tables)
-            return -ENOMEM;
-        if ((rc = baton_ep_open(baton_cluster_node(p->cluster, n), &p->eps[i])))
-            return rc;
-    }
-    rc = make_tables(c, kind, params, p, true);
-    return rc ? rc : make_tables(c, kind, params, p, false);
-}
-
-/* A table is closed by its users before its maker. */
-static int part_close(const struct bench_config *c, struct part *p, uint64_t *users)
-{
-    int rc = 0;
-    for (int maker = 0; maker < 2; maker++) {
-        if (maker && users) {
-            baton_word_faa(users, UINT64_MAX);
-            for (int patience = 0; baton_word_load(users) && patience < 5000; patience++)
-                poll(NULL, 0, 1);
-        }
-        for (unsigned i = 0; i < p->count; i++)
-            for (unsigned h = 0; h < c->nodes; h++)
-                if (p->nodes && p->nodes[i].tables && p->nodes[i].tables[h] &&
-                    (h == p->first + i) == (maker == 1)) {
-                    int one = baton_table_close(p->eps[i], p->nodes[i].tables[h]);
-                    rc = rc ? rc : one;
-                }
-    }
-    for (unsigned i = 0; i < p->count; i++) {
-        if (p->eps && p->eps[i]) {
-            int one = baton_ep_close(p->eps[i]);
-            rc = rc ? rc : one;
-        }
-        if (p->nodes)
-            free(p->nodes[i].tables);
-    }
-    free(p->eps);
-    free(p->teams);
-    free(p->nodes);
-    if (p->cluster) {
-        int one = baton_cluster_close(p->cluster);
-        rc = rc ? rc : one;
-    }
-    return rc;
-}
 
 /* ---- One process for all nodes */
 
 /* Runs the teams of a simulated cluster, and asks it what it has done. */
-static int run_simulated(struct part *p, struct bench_result *out)
+static int run_simulated(struct bench_part *p, struct bench_result *out)
 {
     struct baton_sim_counts before, after;
     double real = baton_clock_s(CLOCK_MONOTONIC), cpu = baton_clock_s(CLOCK_PROCESS_CPUTIME_ID);
@@ -212,20 +50,34 @@ static int run_simulated(struct part *p, struct bench_result *out)
     return rc;
 }
 
-static int run_here(const struct bench_config *c, const struct baton_lock_ops *kind,
+/* The settings of a cluster that is this process alone. */
+static int alone(const struct bench_config *c, char *room, size_t bytes, const char **options)
+{
+    *options = c->options;
+    if (!baton_net_meets(c->fabric))
+        return 0;
+    *options = room;
+    return baton_net_settings(room, bytes, BATON_NET_ALONE, c->options);
+}
+
+static int run_here(const struct bench_config *given, const struct baton_lock_ops *kind,
                     const uint64_t *params, struct bench_shared *shared, struct bench_result *out)
 {
     char name[BATON_NAME_MAX + 1];
     snprintf(name, sizeof(name), "bench-%ld", (long)getpid());
-    struct part p = {.count = c->nodes};
-    int rc = part_open(c, kind, params, name, shared, &p);
+    struct bench_config config = *given, *c = &config;
+    struct bench_part p = {.count = c->nodes};
+    char options[1024];
+    int rc = alone(c, options, sizeof(options), &config.options);
+    if (!rc)
+        rc = bench_part_open(c, kind, params, name, shared, &p);
     if (!rc) {
-        if (!is_simulated(c->fabric))
+        if (!bench_is_simulated(c->fabric))
             shared->begin_ns = baton_clock_ns();
-        rc = is_simulated(c->fabric) ? run_simulated(&p, out)
-                                     : baton_run(p.cluster, p.teams, p.count);
+        rc = bench_is_simulated(c->fabric) ? run_simulated(&p, out)
+                                           : baton_run(p.cluster, p.teams, p.count);
     }
-    int close_rc = part_close(c, &p, NULL);
+    int close_rc = bench_part_close(c, &p, NULL, true);
     if (c->faults && rc != -EPROTO)
         return 0; /* endpoints that a fault has hit tell so when they close */
     return rc ? rc : close_rc;
@@ -237,9 +89,9 @@ static void child_main(const struct bench_config *c, const struct baton_lock_ops
                        const uint64_t *params, struct bench_shared *shared, const char *name,
                        unsigned node, int words)
 {
-    struct part p = {.first = node, .count = 1};
+    struct bench_part p = {.first = node, .count = 1};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    int rc = part_open(c, kind, params, name, shared, &p);
+    int rc = bench_part_open(c, kind, params, name, shared, &p);
     if (!rc)
         rc = baton_run(p.cluster, p.teams, p.count);
     if (rc) {
@@ -247,7 +99,7 @@ static void child_main(const struct bench_config *c, const struct baton_lock_ops
                 *baton_error_detail() ? "; " : "", baton_error_detail());
         baton_word_store(&shared->stop, 1);
     }
-    int close_rc = part_close(c, &p, &shared->users);
+    int close_rc = bench_part_close(c, &p, &shared->users, true);
     if (!rc && close_rc)
         dprintf(words, "node %u leaving: %s", node, baton_strerror(close_rc));
     _exit(rc || close_rc);
@@ -256,7 +108,7 @@ static void child_main(const struct bench_config *c, const struct baton_lock_ops
 static int children_wait(const struct bench_config *c, struct bench_shared *shared, pid_t *pids,
                          const struct baton_lock_ops *kind)
 {
-    uint64_t begin = 0, limit = baton_clock_ns() + SETUP_NS;
+    uint64_t begin = 0, limit = baton_clock_ns() + BENCH_SETUP_NS;
     unsigned running = c->nodes;
     int rc = 0;
     while (running) {
@@ -349,11 +201,10 @@ static int run_processes(const struct bench_config *c, const struct baton_lock_o
     int rc = baton_net_place_make(&place);
     if (rc)
         return rc;
-    int n = snprintf(options, sizeof(options), "%s%s%s", place.options, c->options ? "," : "",
-                     c->options ? c->options : "");
     meeting.options = options;
-    rc = n < (int)sizeof(options) ? run_nodes(&meeting, kind, params, shared)
-                                  : baton_fail(-EINVAL, "the fabric's settings are too long");
+    rc = baton_net_settings(options, sizeof(options), place.options, c->options);
+    if (!rc)
+        rc = run_nodes(&meeting, kind, params, shared);
     baton_net_place_remove(&place);
     return rc;
 }
@@ -371,7 +222,9 @@ static double pair_ns(const struct bench_config *c, const struct baton_lock_ops 
     opts.fabric = c->fabric;
     opts.name = name;
     opts.nodes = opts.local = 1;
-    opts.options = c->options;
+    char options[1024];
+    if (alone(c, options, sizeof(options), &opts.options))
+        return 0;
     struct baton_cluster *cluster;
     struct baton_ep *ep;
     struct baton_table *table;
@@ -425,38 +278,66 @@ static void add_class(struct bench_class *into, const struct bench_class *from)
     into->entries += from->entries;
 }
 
-static int add_up(const struct bench_config *c, struct bench_shared *s, struct bench_result *r)
+void bench_sum_threads(const struct bench_config *c, const struct bench_shared *s,
+                       struct bench_sum *sum)
 {
-    uint64_t entries = 0, counters = 0, overlaps = 0, cycle_ns = 0, cycles = 0;
-    double sum = 0, squares = 0;
-    int rc = 0;
     for (unsigned i = 0; i < s->threads_n; i++) {
         const struct bench_thread *t = &s->threads[i];
-        if (t->rc && !rc)
-            rc = baton_fail((int)t->rc, "%s: thread %u: %s", r->kind->name, i, t->error);
-        add_class(&r->local, &t->local);
-        add_class(&r->remote, &t->remote);
-        r->exclusion_violations += t->findings.exclusion_violations;
-        r->bypasses += t->findings.bypasses;
-        r->acquisitions += t->acquisitions;
-        overlaps += t->findings.overlaps;
-        entries += t->entries;
-        cycle_ns += t->cycle_ns;
-        cycles += t->cycles;
-        r->ended += c->faults && !t->done;
-        sum += (double)t->acquisitions;
-        squares += (double)t->acquisitions * (double)t->acquisitions;
+        if (t->rc && !sum->rc) {
+            sum->rc = t->rc;
+            snprintf(sum->error, sizeof(sum->error), "thread %u: %s", i, t->error);
+        }
+        add_class(&sum->local, &t->local);
+        add_class(&sum->remote, &t->remote);
+        sum->findings.exclusion_violations += t->findings.exclusion_violations;
+        sum->findings.bypasses += t->findings.bypasses;
+        sum->findings.overlaps += t->findings.overlaps;
+        sum->acquisitions += t->acquisitions;
+        sum->entries += t->entries;
+        sum->cycle_ns += t->cycle_ns;
+        sum->cycles += t->cycles;
+        sum->ended += c->faults && !t->done;
+        sum->squares += (double)t->acquisitions * (double)t->acquisitions;
     }
-    for (unsigned i = 0; i < s->locks_n; i++)
-        counters += s->checks[i].counter;
-    r->lost_updates = entries > counters ? entries - counters
-                      : c->faults        ? 0 /* who dies in a release has counted already */
-                                         : counters - entries;
-    r->overlap = entries ? (double)overlaps / (double)entries : 0;
-    r->jain = squares > 0 ? sum * sum / (s->threads_n * squares) : 0;
-    r->cycle_ns = cycles ? (double)cycle_ns / (double)cycles : 0;
+}
+
+void bench_sum_add(struct bench_sum *into, const struct bench_sum *from)
+{
+    if (from->rc && !into->rc) {
+        into->rc = from->rc;
+        memcpy(into->error, from->error, sizeof(into->error));
+    }
+    add_class(&into->local, &from->local);
+    add_class(&into->remote, &from->remote);
+    into->findings.exclusion_violations += from->findings.exclusion_violations;
+    into->findings.bypasses += from->findings.bypasses;
+    into->findings.overlaps += from->findings.overlaps;
+    into->acquisitions += from->acquisitions;
+    into->entries += from->entries;
+    into->counters += from->counters;
+    into->cycle_ns += from->cycle_ns;
+    into->cycles += from->cycles;
+    into->ended += from->ended;
+    into->squares += from->squares;
+}
+
+static void conclude(const struct bench_config *c, const struct bench_sum *sum,
+                     struct bench_result *r)
+{
+    double sum_of = (double)sum->acquisitions;
+    r->local = sum->local;
+    r->remote = sum->remote;
+    r->exclusion_violations = sum->findings.exclusion_violations;
+    r->bypasses = sum->findings.bypasses;
+    r->acquisitions = sum->acquisitions;
+    r->ended = (unsigned)sum->ended;
+    r->lost_updates = sum->entries > sum->counters ? sum->entries - sum->counters
+                      : c->faults ? 0 /* who dies in a release has counted already */
+                                  : sum->counters - sum->entries;
+    r->overlap = sum->entries ? (double)sum->findings.overlaps / (double)sum->entries : 0;
+    r->jain = sum->squares > 0 ? sum_of * sum_of / (r->threads * sum->squares) : 0;
+    r->cycle_ns = sum->cycles ? (double)sum->cycle_ns / (double)sum->cycles : 0;
     r->measured_s = c->duration_s;
-    return rc;
 }
 
 int bench_lock_params(const struct bench_config *c, const struct baton_lock_ops *kind,
@@ -474,26 +355,47 @@ int bench_lock_params(const struct bench_config *c, const struct baton_lock_ops 
     return 0;
 }
 
+static int run_kind(const struct bench_config *c, struct bench_shared *shared,
+                    struct bench_sum *sum, struct bench_result *out)
+{
+    if (c->given)
+        return bench_given_run(c, out->kind, out->params, shared, sum);
+    int rc = out->simulated || c->in_process ? run_here(c, out->kind, out->params, shared, out)
+                                             : run_processes(c, out->kind, out->params, shared);
+    bench_sum_threads(c, shared, sum);
+    for (unsigned i = 0; i < shared->locks_n; i++)
+        sum->counters += shared->checks[i].counter;
+    return rc;
+}
+
 int bench_lock_run(const struct bench_config *c, const struct baton_lock_ops *kind,
                    struct bench_result *out)
 {
     memset(out, 0, sizeof(*out));
     out->kind = kind;
-    out->simulated = is_simulated(c->fabric);
+    out->simulated = bench_is_simulated(c->fabric);
     int rc = bench_lock_params(c, kind, out->params);
     if (rc)
         return rc;
     out->threads = bench_threads(c);
+    struct bench_sum *sum = calloc(1, sizeof(*sum));
     struct bench_shared *shared = bench_shared_create(c, out->threads ? out->threads : 1);
-    if (!shared)
+    if (!shared || !sum) {
+        free(sum);
+        if (shared)
+            bench_shared_destroy(shared);
         return baton_fail(-ENOMEM, "no memory for the results of %u threads", out->threads);
-    if (c->pair && !out->simulated)
+    }
+    /* In a given cluster the others wait for it. */
+    if (c->pair && !out->simulated && (!c->given || !crew_self(c->given)))
         out->pair_ns = pair_ns(c, kind, out->params);
-    rc = out->simulated || c->in_process ? run_here(c, kind, out->params, shared, out)
-                                         : run_processes(c, kind, out->params, shared);
-    int thread_rc = add_up(c, shared, out);
+    rc = run_kind(c, shared, sum, out);
+    conclude(c, sum, out);
+    if (sum->rc && !c->given) /* the first to fail, and not what came of it */
+        rc = baton_fail((int)sum->rc, "%s: %s", kind->name, sum->error);
     bench_shared_destroy(shared);
-    return thread_rc ? thread_rc : rc;
+    free(sum);
+    return rc;
 }
 
 bool bench_failed(const struct bench_result *r)

@@ -13,6 +13,7 @@
 #include <baton/lock.h>
 
 #include "base/hist.h"
+#include "bench/crew.h"
 #include "bench/log.h"
 
 #define BENCH_HOST_SPREAD (-1)
@@ -40,6 +41,7 @@ struct bench_config {
     const char *params[BENCH_PARAMS_MAX]; /* "merge.slots=2" */
     unsigned params_count;
     void (*progress)(const struct bench_config *, const char *lock, double done);
+    struct crew *given; /* the processes of a given cluster, each a node; null: made for the run */
     struct bench_log *log; /* step, sim: a record of each acquisition; null: none */
 };
 
@@ -82,6 +84,9 @@ int bench_lock_params(const struct bench_config *config, const struct baton_lock
                       uint64_t *params);
 
 unsigned bench_threads(const struct bench_config *config); /* of all nodes */
+
+/* Room in a node's arena for what its threads need. */
+size_t bench_arena_bytes(const struct bench_config *config);
 
 /* The node of a thread, which is numbered over all of them, and its number there. */
 unsigned bench_thread_node(const struct bench_config *config, unsigned thread, unsigned *index);

@@ -70,6 +70,19 @@ static unsigned choose_lock(const struct bench_shared *s, struct baton_random *r
     return low;
 }
 
+/* A lock: its number over all hosts, its host, and its number there. */
+struct chosen {
+    unsigned index, host, in_table;
+};
+
+static struct chosen choose(const struct bench_node *node, struct baton_random *random)
+{
+    unsigned index = choose_lock(node->shared, random);
+    if (node->hosts == 1)
+        return (struct chosen){index, node->host, index};
+    return (struct chosen){index, index % node->hosts, index / node->hosts};
+}
+
 static uint64_t remote_ops(const struct baton_stats *s)
 {
     uint64_t sum = 0;
@@ -125,6 +138,56 @@ static int give_up(const struct bench_config *config, struct bench_thread *t,
     return rc;
 }
 
+/* ---- The checks, where their words are */
+
+struct check_way {
+    const struct bench_node *node;
+    struct bench_shared *s;
+    unsigned self;
+    bool is_far;
+    struct bench_far_thread far;
+    struct bench_lock_check copy; /* of what is far */
+};
+
+static void way_init(struct check_way *w, const struct bench_node *node, struct baton_ep *ep,
+                     unsigned thread)
+{
+    *w = (struct check_way){.node = node,
+                            .s = node->shared,
+                            .self = node->first_thread + thread,
+                            .is_far = node->config->given != NULL};
+    if (w->is_far)
+        bench_far_init(&w->far, &node->far, ep, w->self, thread);
+}
+
+static int way_begin(struct check_way *w, const struct chosen *lock, uint64_t now,
+                     struct baton_waiter *waiter)
+{
+    bench_check_begin(&w->s->lines[w->self], w->node->simulated ? &w->s->checks[lock->index] : NULL,
+                      lock->index, now, waiter);
+    return w->is_far ? bench_far_begin(&w->far, lock->host, lock->index) : 0;
+}
+
+static int way_enter(struct check_way *w, const struct chosen *lock, uint64_t token,
+                     uint64_t *counter, struct bench_findings *f)
+{
+    if (w->is_far)
+        return bench_far_enter(&w->far, lock->host, lock->index, lock->in_table, &w->copy,
+                               w->s->lines, token, counter, f);
+    *counter = bench_check_enter(&w->s->checks[lock->index], w->s->lines, w->s->threads_n, w->self,
+                                 token, f);
+    return 0;
+}
+
+static int way_leave(struct check_way *w, const struct chosen *lock, uint64_t counter,
+                     struct bench_findings *f)
+{
+    if (w->is_far)
+        return bench_far_leave(&w->far, lock->host, lock->in_table, &w->copy, counter, f);
+    bench_check_leave(&w->s->checks[lock->index], w->self, counter, f);
+    return 0;
+}
+
 int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
 {
     const struct bench_node *node = arg;
@@ -141,6 +204,8 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
     if (config->pin && !node->simulated)
         pin(self);
     baton_random_init(&random, config->seed * 1000003 + self);
+    struct check_way way;
+    way_init(&way, node, ep, thread);
 
     uint64_t begin = node->simulated ? baton_now(ep) : wait_for_start(ep, s);
     uint64_t measure = begin + (uint64_t)(config->warmup_s * 1e9);
@@ -148,19 +213,19 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
     uint64_t over = end + (uint64_t)(config->cooldown_s * 1e9);
     uint64_t start = baton_now(ep);
     while (start < over && !baton_word_load(&s->stop)) {
-        unsigned index = choose_lock(s, &random);
-        unsigned host = node->hosts == 1 ? node->host : index % node->hosts;
-        unsigned in_table = node->hosts == 1 ? index : index / node->hosts;
+        const struct chosen chosen = choose(node, &random);
         struct baton_lock lock;
-        if ((rc = baton_table_lock(node->tables[host], in_table, &lock)))
+        if ((rc = baton_table_lock(node->tables[chosen.host], chosen.in_table, &lock)))
             return give_up(config, t, s, rc, "lock of a table");
         bool is_local = lock.local != NULL;
         struct bench_class *class = is_local ? &t->local : &t->remote;
 
-        baton_ep_stats(ep, &before);
         start = baton_now(ep);
-        bench_check_begin(&s->lines[self], node->simulated ? &s->checks[index] : NULL, index, start,
-                          waiter);
+        if ((rc = way_begin(&way, &chosen, start, waiter)))
+            return give_up(config, t, s, rc, "the words of the checks");
+        if (way.is_far)
+            start = baton_now(ep); /* what that costs is not the lock's */
+        baton_ep_stats(ep, &before);
         rc = baton_lock_acquire(&lock, ep, waiter);
         uint64_t entered = baton_now(ep);
         if (rc) {
@@ -170,12 +235,14 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
         baton_ep_stats(ep, &after);
         class->round_trips_acquire += after.waited_round_trips - before.waited_round_trips;
         class->ops_acquire += remote_ops(&after) - remote_ops(&before);
-        uint64_t counter = bench_check_enter(&s->checks[index], s->lines, s->threads_n, self,
-                                             baton_lock_token(waiter), &t->findings);
+        uint64_t counter;
+        if ((rc = way_enter(&way, &chosen, baton_lock_token(waiter), &counter, &t->findings)))
+            return give_up(config, t, s, rc, "the words of the checks");
         uint64_t work = is_local ? config->local_cs_ns : config->remote_cs_ns;
         if (work)
             baton_delay(ep, work);
-        bench_check_leave(&s->checks[index], self, counter, &t->findings);
+        if ((rc = way_leave(&way, &chosen, counter, &t->findings)))
+            return give_up(config, t, s, rc, "the words of the checks");
 
         uint64_t leaving = baton_now(ep);
         baton_ep_stats(ep, &before);
@@ -196,7 +263,7 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
                                               .leaving = leaving,
                                               .left = next,
                                               .thread = self,
-                                              .lock = index,
+                                              .lock = chosen.index,
                                               .local = is_local,
                                               .measured = measured};
             if ((rc = bench_log_add(config->log, &entry)))

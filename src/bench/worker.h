@@ -3,7 +3,7 @@
 #ifndef BATON_BENCH_WORKER_H
 #define BATON_BENCH_WORKER_H
 
-#include "bench/checks.h"
+#include "bench/checks_far.h"
 #include "bench/lock_bench.h"
 
 /* What a thread reports. One writer; read when all are done. */
@@ -18,7 +18,18 @@ struct bench_thread {
     struct bench_class local, remote;
 };
 
-/* Shared by all processes of a run; followed in memory by what the pointers show. */
+/* Sums over threads. Plain data, which node 0 of a given cluster gets from the others. */
+struct bench_sum {
+    uint64_t ended;
+    struct bench_findings findings;
+    uint64_t entries, counters, acquisitions, cycle_ns, cycles;
+    double squares; /* of the acquisitions of each */
+    int64_t rc;     /* the first error */
+    char error[160];
+    struct bench_class local, remote;
+};
+
+/* Shared by all processes of a run, if they are made for it; followed in memory by what the pointers show. */
 struct bench_shared {
     uint64_t ready;    /* threads that wait for the start */
     uint64_t begin_ns; /* 0: not yet */
@@ -44,7 +55,13 @@ struct bench_node {
     unsigned host;               /* the only one */
     unsigned first_thread;       /* number of this node's first thread in the run */
     bool simulated;
+    struct bench_far far; /* in a given cluster */
 };
+
+/* Adds up. The counters of the locks are not the threads'. */
+void bench_sum_threads(const struct bench_config *config, const struct bench_shared *shared,
+                       struct bench_sum *sum);
+void bench_sum_add(struct bench_sum *into, const struct bench_sum *from);
 
 int bench_thread_body(struct baton_ep *ep, unsigned thread, void *bench_node);
 

@@ -37,6 +37,9 @@ struct baton_net;
 const char *baton_net_unavailable(void);
 bool baton_net_has_pmix(void);
 
+/* Whether these settings, or the launcher that has started us, name a cluster of other processes too. */
+bool baton_net_given(const char *options);
+
 /*
  * Founds or joins. `fabric`: nodes of different fabrics do not meet. From opts: nodes (the founder's
  * number holds), first (-1: what is free; over a rendezvous node 0 is the founder, and only it),

@@ -33,6 +33,16 @@ static int open_rendezvous(const struct baton_cluster_opts *opts, struct rendezv
     return rc;
 }
 
+bool baton_net_given(const char *options)
+{
+    char text[3]; /* longer than "0" is another word than "0" */
+    if (baton_option(options, "rendezvous", text, sizeof(text)))
+        return true;
+    if (baton_option(options, "pmix", text, sizeof(text)) && *text)
+        return strcmp(text, "0") != 0;
+    return baton_net_pmix_present();
+}
+
 int baton_net_bootstrap(const struct baton_cluster_opts *opts, const char *fabric,
                         struct baton_net **out)
 {
@@ -53,9 +63,9 @@ int baton_net_bootstrap(const struct baton_cluster_opts *opts, const char *fabri
         rv.at = at;
         return open_rendezvous(opts, &rv, out);
     }
-    baton_option(opts->options, "pmix", pmix, sizeof(pmix));
-    if (!strcmp(pmix, "0") || (!*pmix && !baton_net_pmix_present()))
+    if (!baton_net_given(opts->options))
         return 1;
+    baton_option(opts->options, "pmix", pmix, sizeof(pmix));
     return baton_net_pmix_open(opts, fabric, rv.join_ms, *pmix && strcmp(pmix, "1") ? pmix : NULL,
                                out);
 }

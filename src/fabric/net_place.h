@@ -7,6 +7,7 @@
 #define BATON_FABRIC_NET_PLACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct baton_net_place {
     char folder[64]; /* with the file "secret" in it */
@@ -18,6 +19,12 @@ struct baton_net_place {
 /* -errno with words. */
 int baton_net_place_make(struct baton_net_place *p);
 void baton_net_place_remove(struct baton_net_place *p);
+
+/* Settings one behind the other; each may be null or empty. -EINVAL: too long. */
+int baton_net_settings(char *out, size_t room, const char *first, const char *more);
+
+/* The setting for a cluster that meets nobody, whoever has started the process. */
+#define BATON_NET_ALONE "pmix=0"
 
 /* Whether processes on that fabric meet in this way; else they know each other by the cluster's name. */
 bool baton_net_meets(const char *fabric);
