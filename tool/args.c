@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers given to options. */
+/* Numbers, settings and folders given to options. */
 #include "args.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <baton/error.h>
+#include <baton/fabric.h>
+
+#include "cmd.h"
 
 double arg_number(struct argp_state *state, const char *option, const char *arg, double least,
                   double most)
@@ -26,4 +35,45 @@ long arg_whole(struct argp_state *state, const char *option, const char *arg, lo
         argp_error(state, "--%s %s: a whole number from %ld to %ld is needed", option, arg, least,
                    most);
     return v;
+}
+
+const char *arg_setting(struct argp_state *state, const char *option, const char *arg)
+{
+    if (!*arg || strchr(arg, ',') || strlen(arg) > ARG_SETTING_MAX)
+        argp_error(state, "--%s %s: 1 to %d characters without a comma are needed", option, arg,
+                   ARG_SETTING_MAX);
+    return arg;
+}
+
+int arg_sim(const char *command, const char *settings)
+{
+    struct baton_cluster_opts opts = BATON_CLUSTER_OPTS;
+    struct baton_cluster *cluster;
+    opts.fabric = "sim";
+    opts.name = "trial";
+    opts.nodes = opts.local = 1;
+    opts.options = settings;
+    int rc = baton_cluster_open(&opts, &cluster);
+    if (!rc) {
+        baton_cluster_close(cluster);
+        return CMD_OK;
+    }
+    fprintf(stderr, "%s: %s\n", command,
+            *baton_error_detail() ? baton_error_detail() : baton_strerror(rc));
+    return CMD_USAGE;
+}
+
+int arg_folder(const char *command, const char *path)
+{
+    struct stat is;
+    int error = 0;
+    if (mkdir(path, 0777) && (errno != EEXIST || stat(path, &is)))
+        error = errno;
+    else if (!stat(path, &is) && !S_ISDIR(is.st_mode))
+        error = ENOTDIR;
+    else if (access(path, W_OK | X_OK))
+        error = errno;
+    if (error)
+        fprintf(stderr, "%s: %s: %s\n", command, path, strerror(error));
+    return error ? CMD_USAGE : CMD_OK;
 }

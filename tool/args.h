@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers given to options: what is not one, or is out of range, ends the command with the range in words. */
+/* What options are given: what can not be, ends the command with what can, before anything has begun. */
 #ifndef BATON_TOOL_ARGS_H
 #define BATON_TOOL_ARGS_H
 
 #include <argp.h>
 
+#define ARG_SETTING_MAX 250 /* characters; the settings of a fabric are read into 256 bytes each */
+
 double arg_number(struct argp_state *state, const char *option, const char *arg, double least,
                   double most);
 long arg_whole(struct argp_state *state, const char *option, const char *arg, long least,
                long most);
+
+/* The value of an option that becomes a setting of a fabric: a comma would begin another one. */
+const char *arg_setting(struct argp_state *state, const char *option, const char *arg);
+
+/* The two below say in the name of `command` what is wrong, and return CMD_USAGE, or CMD_OK. */
+
+/* Settings of the simulated fabric, as baton/sim.h tells them: tries them on a small cluster. */
+int arg_sim(const char *command, const char *settings);
+
+/* A folder to write to, made if need be. */
+int arg_folder(const char *command, const char *path);
 
 #endif

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "args.h"
@@ -269,12 +268,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         c->swap = true;
         break;
     case OPT_PROFILE:
-        a->profile = arg;
+        a->profile = arg_setting(state, "profile", arg);
         break;
     case OPT_DRIVER:
+        if (strcmp(arg, "timed") && strcmp(arg, "random"))
+            argp_error(state, "--driver %s: timed or random is needed", arg);
         a->driver = arg;
         break;
     case OPT_FAULTS:
+        if (!*arg || strlen(arg) >= sizeof(a->faults))
+            argp_error(state, "--faults %s: names of faults with commas between are needed", arg);
         snprintf(a->faults, sizeof(a->faults), "%s", arg);
         for (char *p = a->faults; *p; p++)
             if (*p == ',')
@@ -306,10 +309,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                        "--profile, --driver, --faults, --replay and --real go with --fabric sim");
         if (a->arrivals && (strcmp(c->fabric, "sim") || c->host == BENCH_HOST_SPREAD))
             argp_error(state, "--arrivals goes with --fabric sim and one --host");
+        if (a->arrivals && (c->faults || c->real || a->plot || a->hgrm))
+            argp_error(state, "--faults, --real, --plot and --hgrm do not go with --arrivals");
         if (a->trace && (strcmp(c->fabric, "sim") || a->arrivals))
             argp_error(state, "--trace goes with --fabric sim, and not with --arrivals");
         if (c->faults && (!a->driver || strcmp(a->driver, "random")))
             argp_error(state, "--faults goes with --driver random");
+        if (a->profile && a->driver && strcmp(a->driver, "timed"))
+            argp_error(state, "--profile goes with --driver timed: the random one has no times");
         if (a->settings && (!strcmp(c->fabric, "sim") || !strcmp(c->fabric, "step")))
             argp_error(state, "--options is for fabrics that are not simulated");
         c->options = a->settings;
@@ -394,12 +401,17 @@ static void progress(const struct bench_config *c, const char *lock, double done
         fprintf(stderr, "\r\033[K");
 }
 
-static int make_folder(const char *name, const char *folder)
+static int check_replay(const char *name, const struct args *a, const struct baton_lock_ops *kind,
+                        uint64_t unseed)
 {
-    if (!folder || !mkdir(folder, 0777) || errno == EEXIST)
+    if (!a->replay || unseed == a->unseed)
         return CMD_OK;
-    fprintf(stderr, "%s: %s: %s\n", name, folder, strerror(errno));
-    return CMD_USAGE;
+    fprintf(
+        stderr,
+        "%s: %s: the run ended in unseed %016llx, not %016llx: other options, another version, or "
+        "something that does not depend on the seed alone\n",
+        name, kind->name, (unsigned long long)unseed, (unsigned long long)a->unseed);
+    return CMD_NOT_AS_EXPECTED;
 }
 
 static int tell_simulation(const char *name, const struct args *a, const struct bench_result *r)
@@ -411,14 +423,7 @@ static int tell_simulation(const char *name, const struct args *a, const struct 
             "second\n",
             name, r->kind->name, (double)r->sim_ops / 1e6, r->cpu_s,
             r->cpu_s > 0 ? (double)r->sim_ops / r->cpu_s / 1e6 : 0);
-    if (!a->replay || r->unseed == a->unseed)
-        return CMD_OK;
-    fprintf(
-        stderr,
-        "%s: %s: the run ended in unseed %016llx, not %016llx: other options, another version, or "
-        "something that does not depend on the seed alone\n",
-        name, r->kind->name, (unsigned long long)r->unseed, (unsigned long long)a->unseed);
-    return CMD_NOT_AS_EXPECTED;
+    return check_replay(name, a, r->kind, r->unseed);
 }
 
 static void explain_failure(const char *name, const struct bench_result *r)
@@ -439,6 +444,7 @@ static int run_arrivals(const char *name, const struct args *a)
 {
     struct bench_arrivals arrivals;
     int status = CMD_OK;
+    bool first = true;
     if (bench_arrivals_read(a->arrivals, &a->config, &arrivals)) {
         fprintf(stderr, "%s: %s\n", name, baton_error_detail());
         return CMD_USAGE;
@@ -448,12 +454,15 @@ static int run_arrivals(const char *name, const struct args *a)
             continue;
         int rc = bench_arrivals_run(&a->config, *k, &arrivals);
         if (rc) {
-            fprintf(stderr, "%s: %s: %s; %s\n", name, (*k)->name, baton_strerror(rc),
-                    baton_error_detail());
+            fprintf(stderr, "%s: %s: %s%s%s\n", name, (*k)->name, baton_strerror(rc),
+                    *baton_error_detail() ? "; " : "", baton_error_detail());
             status = CMD_NOT_AS_EXPECTED;
             continue;
         }
-        bench_arrivals_report(stdout, a->format, &a->config, *k, &arrivals);
+        bench_arrivals_report(stdout, a->format, &a->config, *k, &arrivals, first);
+        first = false;
+        if (check_replay(name, a, *k, arrivals.unseed))
+            status = CMD_NOT_AS_EXPECTED;
     }
     bench_arrivals_free(&arrivals);
     return status;
@@ -610,8 +619,9 @@ static int run(const struct cmd *self, int argc, char **argv)
         return CMD_NOT_AS_EXPECTED;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     bool shm = !strcmp(a.config.fabric, "shm");
-    if (check_kinds(argv[0], a.kinds, shm) || make_folder(argv[0], a.hgrm) ||
-        make_folder(argv[0], a.plot))
+    if (check_kinds(argv[0], a.kinds, shm) ||
+        (!strcmp(a.config.fabric, "sim") && arg_sim(argv[0], a.options)) ||
+        (a.hgrm && arg_folder(argv[0], a.hgrm)) || (a.plot && arg_folder(argv[0], a.plot)))
         return CMD_USAGE;
     if (a.arrivals)
         return run_arrivals(argv[0], &a);

@@ -2,10 +2,8 @@
 /* `baton lab`: whole evaluations in one command, each into a folder of its own. */
 #include "lab.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "args.h"
@@ -33,7 +31,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->folder = arg;
         break;
     case OPT_PROFILE:
-        o->profile = arg;
+        o->profile = arg_setting(state, "profile", arg);
         break;
     case OPT_SEEDS:
         o->seeds = (unsigned)arg_number(state, "seeds", arg, 1, 100);
@@ -88,12 +86,12 @@ static int run(const struct cmd *self, int argc, char **argv)
                             .profile = "cx6",
                             .length = 1,
                             .jobs = processors > 0 ? (unsigned)processors : 1};
+    char settings[ARG_SETTING_MAX + 32];
     (void)self;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
-    if (mkdir(o.folder, 0777) && errno != EEXIST) {
-        fprintf(stderr, "%s: %s: %s\n", argv[0], o.folder, strerror(errno));
+    snprintf(settings, sizeof(settings), "driver=timed,profile=%s", o.profile);
+    if (arg_sim(argv[0], settings) || arg_folder(argv[0], o.folder))
         return CMD_USAGE;
-    }
     if (isatty(STDERR_FILENO))
         o.progress = progress;
     bool drawn;

@@ -8,9 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <baton/sim.h>
+
 #include "base/error.h"
 
+#define SCHEMA "baton.bench.arrivals/1"
 #define GAP_NS UINT64_C(50000) /* several times what the longest doorway takes */
+#define LAST_NS 1000000000u    /* of a file; all who wait may poll until then */
 
 /* ---- Reading */
 
@@ -49,10 +53,27 @@ static int read_words(const char *spec, const struct bench_config *c, struct ben
     return out->count ? 0 : 1;
 }
 
-static int earlier(const void *left, const void *right)
+/* As the file has them where the times are the same. */
+static void sort(struct bench_arrivals *all)
 {
-    const struct bench_arrival *a = left, *b = right;
-    return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
+    for (unsigned i = 1; i < all->count; i++) {
+        const struct bench_arrival a = all->list[i];
+        unsigned to = i;
+        for (; to && all->list[to - 1].at_ns > a.at_ns; to--)
+            all->list[to] = all->list[to - 1];
+        all->list[to] = a;
+    }
+}
+
+/* The number that begins the text, with nothing but blanks behind it if `last`; false: none up to `most`. */
+static bool take_number(const char **text, uint64_t most, bool last, uint64_t *out)
+{
+    char *end;
+    const char *p = *text + strspn(*text, " \t");
+    errno = 0;
+    *out = strtoull(p, &end, 10);
+    *text = end + strspn(end, " \t");
+    return isdigit((unsigned char)*p) && !errno && *out <= most && (last ? !**text : *text != end);
 }
 
 static int read_file(const char *path, const struct bench_config *c, struct bench_arrivals *out)
@@ -65,24 +86,28 @@ static int read_file(const char *path, const struct bench_config *c, struct benc
                           "arrivals \"%s\": neither of the form 12local-12remote nor a file: %s",
                           path, strerror(errno));
     for (unsigned number = 1; !rc && fgets(line, sizeof(line), f); number++) {
-        unsigned long long at;
-        unsigned node;
-        char rest[2];
+        const char *text = line;
+        uint64_t at, node;
+        bool whole = strlen(line) < sizeof(line) - 1 || line[sizeof(line) - 2] == '\n';
         line[strcspn(line, "#\r\n")] = 0;
-        int n = sscanf(line, "%llu %u %1s", &at, &node, rest);
-        if (n == EOF)
+        if (whole && !line[strspn(line, " \t")])
             continue;
-        if (n != 2 || node >= c->nodes)
-            rc = baton_fail(-EINVAL, "%s:%u: \"nanoseconds node\" is needed, nodes 0 to %u", path,
-                            number, c->nodes - 1);
+        if (!whole || !take_number(&text, LAST_NS, false, &at) ||
+            !take_number(&text, c->nodes - 1, true, &node))
+            rc = baton_fail(
+                -EINVAL,
+                "%s:%u: \"nanoseconds node\" is needed, nanoseconds 0 to %u, nodes 0 to %u", path,
+                number, LAST_NS, c->nodes - 1);
         else
-            rc = add(out, at, node);
+            rc = add(out, at, (unsigned)node);
     }
+    if (!rc && ferror(f))
+        rc = baton_fail(-EINVAL, "%s: %s", path, strerror(errno));
     fclose(f);
     if (!rc && !out->count)
         rc = baton_fail(-EINVAL, "%s: nobody arrives", path);
     if (!rc)
-        qsort(out->list, out->count, sizeof(*out->list), earlier);
+        sort(out);
     return rc;
 }
 
@@ -122,6 +147,12 @@ struct scene_node {
     struct scene *scene;
     unsigned node;
 };
+
+/* Whose thread holds the lock meanwhile: the last that is not the host. */
+static unsigned holder_node(const struct bench_config *c)
+{
+    return (unsigned)c->host == c->nodes - 1 ? c->nodes - 2 : c->nodes - 1;
+}
 
 /* The thread-th arrival of that node. */
 static struct bench_arrival *whose(struct scene *s, unsigned node, unsigned thread)
@@ -191,6 +222,13 @@ static int run_scene(struct scene *s, struct baton_cluster *cluster,
     }
     if (!rc)
         rc = baton_run(cluster, teams, c->nodes);
+    struct baton_sim_counts counts;
+    if (!rc)
+        rc = baton_sim_counts(cluster, &counts);
+    if (!rc) {
+        baton_sim_describe(cluster, s->arrivals->drawn, sizeof(s->arrivals->drawn));
+        s->arrivals->unseed = counts.unseed;
+    }
     for (int maker = 0; maker < 2; maker++)
         for (unsigned n = 0; n < c->nodes; n++)
             if (s->tables[n] && (n == host) == maker) {
@@ -220,10 +258,7 @@ int bench_arrivals_run(const struct bench_config *config, const struct baton_loc
     int rc = baton_cluster_open(&opts, &cluster);
     if (rc)
         return rc;
-    struct scene s = {.config = config,
-                      .arrivals = arrivals,
-                      .holder = (unsigned)config->host == config->nodes - 1 ? config->nodes - 2
-                                                                            : config->nodes - 1};
+    struct scene s = {.config = config, .arrivals = arrivals, .holder = holder_node(config)};
     s.eps = calloc(config->nodes, sizeof(struct baton_ep *));
     s.tables = calloc(config->nodes, sizeof(struct baton_table *));
     struct baton_team *teams = calloc(config->nodes, sizeof(*teams));
@@ -239,19 +274,6 @@ int bench_arrivals_run(const struct bench_config *config, const struct baton_loc
 
 /* ---- Telling */
 
-bool bench_arrivals_in_order(const struct bench_arrivals *arrivals)
-{
-    for (unsigned i = 0; i < arrivals->count; i++)
-        if (arrivals->list[i].served != i + 1)
-            return false;
-    return true;
-}
-
-static const char *class_of(const struct bench_config *c, const struct bench_arrival *a)
-{
-    return a->node == (unsigned)c->host ? "local" : "remote";
-}
-
 /* The index of the one who was served as `place`-th. */
 static unsigned served_at(const struct bench_arrivals *a, unsigned place)
 {
@@ -261,13 +283,28 @@ static unsigned served_at(const struct bench_arrivals *a, unsigned place)
     return i;
 }
 
+bool bench_arrivals_in_order(const struct bench_arrivals *arrivals)
+{
+    for (unsigned place = 2; place <= arrivals->count; place++)
+        if (arrivals->list[served_at(arrivals, place)].at_ns <
+            arrivals->list[served_at(arrivals, place - 1)].at_ns)
+            return false;
+    return true;
+}
+
+static const char *class_of(const struct bench_config *c, const struct bench_arrival *a)
+{
+    return a->node == (unsigned)c->host ? "local" : "remote";
+}
+
 static void report_json(FILE *to, const struct bench_config *c, const struct baton_lock_ops *kind,
                         const struct bench_arrivals *a)
 {
     fprintf(to,
-            "{\"schema\":\"baton.bench.arrivals/1\",\"fabric\":\"%s\",\"simulated\":true,"
-            "\"lock\":\"%s\",\"seed\":%" PRIu64 ",\"nodes\":%u,\"in_order\":%s,\"served\":[",
-            c->fabric, kind->name, c->seed, c->nodes,
+            "{\"schema\":\"" SCHEMA "\",\"fabric\":\"%s\",\"simulated\":true,"
+            "\"lock\":\"%s\",\"seed\":%" PRIu64 ",\"nodes\":%u,\"simulation\":{\"drawn\":\"%s\","
+            "\"unseed\":\"%016" PRIx64 "\"},\"in_order\":%s,\"served\":[",
+            c->fabric, kind->name, c->seed, c->nodes, a->drawn, a->unseed,
             bench_arrivals_in_order(a) ? "true" : "false");
     for (unsigned place = 1; place <= a->count; place++) {
         unsigned i = served_at(a, place);
@@ -281,28 +318,52 @@ static void report_json(FILE *to, const struct bench_config *c, const struct bat
     fprintf(to, "]}\n");
 }
 
-void bench_arrivals_report(FILE *to, enum bench_format format, const struct bench_config *config,
-                           const struct baton_lock_ops *kind, const struct bench_arrivals *a)
+static void report_csv(FILE *to, const struct bench_config *c, const struct baton_lock_ops *kind,
+                       const struct bench_arrivals *a, bool first)
 {
-    if (format == BENCH_JSON) {
-        report_json(to, config, kind, a);
-        return;
+    if (first)
+        fprintf(to, "schema,fabric,simulated,lock,seed,nodes,place,arrival,class,node,at_ns,"
+                    "entered_ns\n");
+    for (unsigned place = 1; place <= a->count; place++) {
+        unsigned i = served_at(a, place);
+        const struct bench_arrival *one = &a->list[i];
+        fprintf(to, "%s,%s,true,%s,%" PRIu64 ",%u,%u,%u,%s,%u,%" PRIu64 ",%" PRIu64 "\n", SCHEMA,
+                c->fabric, kind->name, c->seed, c->nodes, place, i + 1, class_of(c, one), one->node,
+                one->at_ns + GAP_NS, one->entered_ns);
     }
-    bool csv = format == BENCH_CSV;
-    if (!csv)
-        fprintf(to, "%s: served %s\n  place arrival class   node    waited after the holder left\n",
-                kind->name,
-                bench_arrivals_in_order(a) ? "in the order of arrival"
-                                           : "in another order than that of arrival");
+}
+
+static void report_table(FILE *to, const struct bench_config *c, const struct baton_lock_ops *kind,
+                         const struct bench_arrivals *a, bool first)
+{
+    if (first)
+        fprintf(to,
+                "fabric %s (simulated), %u nodes, seed %" PRIu64
+                ", %u arrivals while node %u holds the lock; in virtual time\n",
+                c->fabric, c->nodes, c->seed, a->count, holder_node(c));
+    fprintf(to, "%s: served in %s\n  place arrival class   node    waited after the holder left\n",
+            kind->name,
+            bench_arrivals_in_order(a) ? "the order of arrival"
+                                       : "another order than that of arrival");
     for (unsigned place = 1; place <= a->count; place++) {
         unsigned i = served_at(a, place);
         const struct bench_arrival *one = &a->list[i];
         uint64_t since = one->entered_ns > a->left_ns ? one->entered_ns - a->left_ns : 0;
-        if (csv)
-            fprintf(to, "%s,%u,%u,%s,%u,%" PRIu64 ",%" PRIu64 "\n", kind->name, place, i + 1,
-                    class_of(config, one), one->node, one->at_ns + GAP_NS, one->entered_ns);
-        else
-            fprintf(to, "  %5u %7u %-7s %4u %26.2f us\n", place, i + 1, class_of(config, one),
-                    one->node, (double)since / 1000);
+        fprintf(to, "  %5u %7u %-7s %4u %26.2f us\n", place, i + 1, class_of(c, one), one->node,
+                (double)since / 1000);
     }
+    fprintf(to, "  %s; unseed %016" PRIx64 "\n", a->drawn, a->unseed);
+}
+
+void bench_arrivals_report(FILE *to, enum bench_format format, const struct bench_config *config,
+                           const struct baton_lock_ops *kind, const struct bench_arrivals *a,
+                           bool first)
+{
+    if (format == BENCH_JSON)
+        report_json(to, config, kind, a);
+    else if (format == BENCH_CSV)
+        report_csv(to, config, kind, a, first);
+    else
+        report_table(to, config, kind, a, first);
+    fflush(to);
 }

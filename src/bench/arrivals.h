@@ -23,12 +23,15 @@ struct bench_arrivals {
     unsigned count;
     struct bench_arrival *list; /* in order of arrival */
     uint64_t left_ns;           /* when the first holder left */
+    char drawn[256];            /* what the driver has drawn from the seed, in words */
+    uint64_t unseed;            /* of the run */
 };
 
 /*
  * "12local-12remote": so many threads of the host, then of the other nodes in turn, far enough apart that
  * each has its place before the next one comes; parts may be repeated. Else the name of a file of lines
- * "nanoseconds node"; # begins a comment. -EINVAL, -ENOENT with the words in baton_error_detail.
+ * "nanoseconds node", nanoseconds from 0 to 10^9, in any order; # begins a comment. -EINVAL, -ENOENT with the
+ * words in baton_error_detail.
  */
 int bench_arrivals_read(const char *spec, const struct bench_config *config,
                         struct bench_arrivals *out);
@@ -38,9 +41,10 @@ void bench_arrivals_free(struct bench_arrivals *arrivals);
 int bench_arrivals_run(const struct bench_config *config, const struct baton_lock_ops *kind,
                        struct bench_arrivals *arrivals);
 
+/* Those that come at the same time may be served in either order. */
 bool bench_arrivals_in_order(const struct bench_arrivals *arrivals);
 void bench_arrivals_report(FILE *to, enum bench_format format, const struct bench_config *config,
                            const struct baton_lock_ops *kind,
-                           const struct bench_arrivals *arrivals);
+                           const struct bench_arrivals *arrivals, bool first);
 
 #endif

@@ -94,6 +94,7 @@ uint64_t bench_check_enter(struct bench_lock_check *check, struct bench_line *li
         f->exclusion_violations++;
     check->owner = self + 1;
     bench_check_give_up(line);
+    f->entries++;
     f->overlaps +=
         line->check ? look_at_first(check, begin, f) : look_at_all(lines, lines_n, lock, begin, f);
     /* Kinds with tickets show their order in the token; groups share one. */

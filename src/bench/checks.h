@@ -37,7 +37,8 @@ struct bench_lock_check {
 };
 
 struct bench_findings {
-    uint64_t exclusion_violations, bypasses, overlaps;
+    uint64_t entries, exclusion_violations, bypasses;
+    uint64_t overlaps; /* entries that left somebody waiting */
 };
 
 /* Before acquire; hooks the waiter's doorway. `check`: the lock's where threads are coroutines, else null. */

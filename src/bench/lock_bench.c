@@ -71,16 +71,17 @@ static int run_here(const struct bench_config *given, const struct baton_lock_op
     int rc = alone(c, options, sizeof(options), &config.options);
     if (!rc)
         rc = bench_part_open(c, kind, params, name, shared, &p);
-    if (!rc) {
+    bool opened = !rc;
+    if (opened) {
         if (!bench_is_simulated(c->fabric))
             shared->begin_ns = baton_clock_ns();
         rc = bench_is_simulated(c->fabric) ? run_simulated(&p, out)
                                            : baton_run(p.cluster, p.teams, p.count);
     }
     int close_rc = bench_part_close(c, &p, NULL, true);
-    if (c->faults && rc != -EPROTO)
-        return 0; /* endpoints that a fault has hit tell so when they close */
-    return rc ? rc : close_rc;
+    rc = rc ? rc : close_rc;
+    /* Endpoints that a fault has hit tell so when they close. */
+    return opened && c->faults && bench_is_fault(rc) ? 0 : rc;
 }
 
 /* ---- A process per node */
@@ -292,6 +293,7 @@ void bench_sum_threads(const struct bench_config *c, const struct bench_shared *
         sum->findings.exclusion_violations += t->findings.exclusion_violations;
         sum->findings.bypasses += t->findings.bypasses;
         sum->findings.overlaps += t->findings.overlaps;
+        sum->findings.entries += t->findings.entries;
         sum->acquisitions += t->acquisitions;
         sum->entries += t->entries;
         sum->cycle_ns += t->cycle_ns;
@@ -312,6 +314,7 @@ void bench_sum_add(struct bench_sum *into, const struct bench_sum *from)
     into->findings.exclusion_violations += from->findings.exclusion_violations;
     into->findings.bypasses += from->findings.bypasses;
     into->findings.overlaps += from->findings.overlaps;
+    into->findings.entries += from->findings.entries;
     into->acquisitions += from->acquisitions;
     into->entries += from->entries;
     into->counters += from->counters;
@@ -334,7 +337,9 @@ static void conclude(const struct bench_config *c, const struct bench_sum *sum,
     r->lost_updates = sum->entries > sum->counters ? sum->entries - sum->counters
                       : c->faults ? 0 /* who dies in a release has counted already */
                                   : sum->counters - sum->entries;
-    r->overlap = sum->entries ? (double)sum->findings.overlaps / (double)sum->entries : 0;
+    /* Of all entries, those too whose section a fault has ended. */
+    r->overlap =
+        sum->findings.entries ? (double)sum->findings.overlaps / (double)sum->findings.entries : 0;
     r->jain = sum->squares > 0 ? sum_of * sum_of / (r->threads * sum->squares) : 0;
     r->cycle_ns = sum->cycles ? (double)sum->cycle_ns / (double)sum->cycles : 0;
     r->measured_s = c->duration_s;

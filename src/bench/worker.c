@@ -119,8 +119,7 @@ static uint64_t wait_for_start(struct baton_ep *ep, struct bench_shared *s)
     return begin;
 }
 
-/* What injected faults and deaths may bring a lock call to return. */
-static bool is_fault(int rc)
+bool bench_is_fault(int rc)
 {
     return rc == -EHOSTDOWN || rc == -EOWNERDEAD || rc == -ENOTRECOVERABLE || rc == -ECANCELED ||
            rc == -ENOTCONN || rc == -EDEADLK;
@@ -129,7 +128,7 @@ static bool is_fault(int rc)
 static int give_up(const struct bench_config *config, struct bench_thread *t,
                    struct bench_shared *s, int rc, const char *what)
 {
-    if (config->faults && is_fault(rc))
+    if (config->faults && bench_is_fault(rc))
         return 0; /* this thread's part ends, the others go on */
     t->rc = rc;
     snprintf(t->error, sizeof(t->error), "%s: %s%s%s", what, baton_strerror(rc),
@@ -281,5 +280,5 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
     }
     t->done = 1;
     rc = baton_waiter_close(ep, waiter);
-    return config->faults && is_fault(rc) ? 0 : rc;
+    return config->faults && bench_is_fault(rc) ? 0 : rc;
 }

@@ -63,6 +63,9 @@ void bench_sum_threads(const struct bench_config *config, const struct bench_sha
                        struct bench_sum *sum);
 void bench_sum_add(struct bench_sum *into, const struct bench_sum *from);
 
+/* Whether injected faults and deaths may bring a call to return this. */
+bool bench_is_fault(int rc);
+
 int bench_thread_body(struct baton_ep *ep, unsigned thread, void *bench_node);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Profiles: how long things take on machines with a given generation of NIC. Built in are cx3, cx5 and cx6; a
- * user's own is a file of lines "name value", "like cx6" first if it changes a built-in one; # begins a
- * comment. All times are in nanoseconds.
+ * user's own is a file of lines "name value", before them "like cx5" if what it does not give is to be as in
+ * that one, else it is as in cx6; # begins a comment. All times are in nanoseconds. Some must not be 0: a
+ * loop has to take time, or the virtual clock stands still.
  */
 #ifndef BATON_SIM_PROFILE_H
 #define BATON_SIM_PROFILE_H
@@ -30,6 +31,7 @@ struct baton_profile {
 struct baton_profile_field {
     const char *name;
     size_t offset;
+    uint32_t least, most; /* a file may give */
     const char *unit;
     const char *meaning;
     const char *source; /* of the built-in values; "assumption" where there is none */

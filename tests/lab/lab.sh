@@ -6,7 +6,7 @@
 # figure of the plan, CSV files with as many columns as their head line, all the pictures that the report
 # shows (where gnuplot is there). Also that the folder depends on the options only, not on how many runs
 # go on at a time, that no lock with a strict order is quicker than the bound of strict order, and that
-# merge is near it.
+# merge is near it; and that wrong use is told at once.
 set -u
 baton=$1
 work=$(mktemp -d) || exit 1
@@ -86,8 +86,17 @@ if command -v gnuplot >/dev/null; then
     [ ! -s "$work/missing" ] || complain "missing, or not said to be simulated: $(cat "$work/missing")"
 fi
 
-"$baton" lab farlock --quick --profile no-such --out "$work/bad" >/dev/null 2>&1
-[ $? = 1 ] || complain "an unknown profile is not an error"
-"$baton" lab farlock --seeds 0 --out "$work/bad" >/dev/null 2>&1
-[ $? = 2 ] || complain "--seeds 0 is not wrong use"
+# Wrong use is told before anything runs, and leaves no folder.
+wrong() {
+    "$baton" lab farlock --quick --out "$work/bad" "$@" >"$work/out" 2>&1
+    [ $? = 2 ] || complain "not wrong use: $*"
+    [ -s "$work/out" ] || complain "no words about $*"
+    [ ! -d "$work/bad" ] || complain "a folder for $*"
+}
+wrong --profile no-such
+wrong --profile cx6,faults=all
+wrong --seeds 0
+wrong --out "$work/none/bad"
+: >"$work/file"
+wrong --out "$work/file"
 exit $status
