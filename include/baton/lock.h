@@ -214,13 +214,14 @@ int baton_table_lock(struct baton_table *table, uint64_t index, struct baton_loc
  * write into it, so its memory stays out of use until the node leaves.
  */
 #define BATON_WAITER_WORDS 8
+#define BATON_WAITER_OWN 6 /* words of `own` that mean nothing from release to acquire */
 #define BATON_WAITER_IDLE                                                                          \
     (BATON_WAITER_WORDS - 1) /* result that no kind reads: for fetches that nobody waits for */
 struct baton_waiter {
     uint64_t word[BATON_WAITER_WORDS]; /* on a cache line of its own */
     uint64_t
         result[BATON_WAITER_WORDS]; /* where gets, rcas and rfaa of the kinds put what they fetch */
-    uint64_t own[BATON_WAITER_WORDS]; /* the kind's memory from acquire to release; hints across */
+    uint64_t own[BATON_WAITER_WORDS]; /* the kind's memory the last two may keep hints beyond */
     uint64_t token;                   /* see baton_lock_token */
     baton_gptr self;                  /* address of `word` */
     baton_gptr line;                  /* of the lock that it holds, else null */
@@ -228,7 +229,9 @@ struct baton_waiter {
     uint32_t
         handed; /* kinds: 1 + the node that release has put a grant or a hint to, if not the host */
     void (*doorway)(void *arg, struct baton_ep *ep, struct baton_waiter *waiter);
-    void *doorway_arg;
+    void (*knows)(void *arg, struct baton_ep *ep, struct baton_waiter *waiter, bool turn,
+                  const uint64_t *values, unsigned n);
+    void *doorway_arg;         /* of both; they are null where nobody observes */
     uint64_t healthy;          /* private: the state of the table when the lock was acquired */
     baton_gptr released;       /* private: the state word of the table of the last release */
     uint64_t released_healthy; /* private: and its state then */
@@ -283,6 +286,29 @@ BATON_INLINE void baton_doorway(struct baton_ep *ep, struct baton_waiter *waiter
     if (__builtin_expect(waiter->doorway != 0, 0))
         waiter->doorway(waiter->doorway_arg, ep, waiter);
 }
+
+/*
+ * A kind may say this where it waits: what it does from here on, until acquire or release returns, depends on
+ * these values, on `own`, on its arguments, on what it has under way, and on what it will read; on nothing else
+ * that it has read or fetched before. An exploration takes for one what is one then, and its self-check finds a
+ * value that is missing. Addresses of far memory are values, pointers are not.
+ */
+#define baton_knows(ep, waiter, ...) baton_says((ep), (waiter), false, __VA_ARGS__)
+
+/*
+ * The same where a turn of polling begins. Whether it ends with baton_relax is decided by these values and by
+ * what the turn reads from here on, so nothing that was read before needs to wake it.
+ */
+#define baton_turn(ep, waiter, ...) baton_says((ep), (waiter), true, __VA_ARGS__)
+
+#define baton_says(ep, waiter, turn, ...)                                                          \
+    do {                                                                                           \
+        if (__builtin_expect((waiter)->knows != 0, 0)) {                                           \
+            const uint64_t baton_known[] = {__LINE__, __VA_ARGS__};                                \
+            (waiter)->knows((waiter)->doorway_arg, ep, waiter, turn, baton_known,                  \
+                            sizeof(baton_known) / sizeof(*baton_known));                           \
+        }                                                                                          \
+    } while (0)
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,10 @@ const char *const check_data_names[] = {"cpu", "put", "get", "other-node"};
 
 enum { EVENT_BEGIN = 1, EVENT_LEAVE = 2 };
 enum { ID_SECTION = 1, ID_LATE = 2 };
+enum part { PART_BEFORE, PART_INSIDE, PART_AFTER }; /* of a round */
+
+/* Of a member's buffer: the last word says where its body is. */
+#define BUFFER_PART (BATON_WAITER_WORDS - 1)
 
 /* What the observers keep; a multiple of 8 bytes. */
 struct ghost {
@@ -238,25 +242,59 @@ static int section(const struct member *m, struct baton_ep *ep, uint64_t tag)
 
 /* ---- Threads */
 
-/* What a kind keeps in a waiter between its calls, and where this body is. */
-static void forget(const struct member *m, struct baton_ep *ep, unsigned at)
+#define KEPT_WORDS (BATON_WAITER_WORDS + 5)
+#define KNOWN_MAX 16u
+
+/* What a waiter holds beside what was fetched, and where this body is. */
+static unsigned kept(const struct member *m, uint64_t *values)
 {
-    struct baton_waiter *w = m->waiter;
-    uint64_t values[BATON_WAITER_WORDS + 5];
+    const struct baton_waiter *w = m->waiter;
     unsigned n = 0;
-    if (m->run->config->no_forget)
-        return;
-    for (; n < BATON_WAITER_WORDS; n++) {
+    for (; n < BATON_WAITER_WORDS; n++)
         values[n] = w->own[n];
-        w->result[n] = 0; /* nobody looks at what was fetched in an earlier call */
-        m->buffer[n] = 0;
-    }
     values[n++] = w->token;
     values[n++] = w->line;
     values[n++] = w->released;
     values[n++] = (uint64_t)w->handed << 32 | w->committed;
-    values[n++] = at;
-    sim_explore_forget(ep, values, n);
+    values[n++] = m->buffer[BUFFER_PART];
+    return n;
+}
+
+/* Between two calls a kind keeps nothing else; and before an acquire nothing of the time when it had the lock. */
+static void forget(const struct member *m, struct baton_ep *ep, unsigned round, enum part part)
+{
+    struct baton_waiter *w = m->waiter;
+    uint64_t values[KEPT_WORDS];
+    for (unsigned n = 0; n < BATON_WAITER_WORDS; n++) {
+        if (part == PART_BEFORE && n < BATON_WAITER_OWN)
+            w->own[n] = 0;
+        if (!m->run->config->no_forget) {
+            w->result[n] = 0; /* nobody looks at what was fetched in an earlier call */
+            m->buffer[n] = 0;
+        }
+    }
+    if (part == PART_BEFORE)
+        w->token = 0;
+    m->buffer[BUFFER_PART] = 4 * (uint64_t)round + part;
+    if (!m->run->config->no_forget)
+        sim_explore_forget(ep, values, kept(m, values));
+}
+
+/* What the kind says that it knows while it waits. */
+static void knows(void *arg, struct baton_ep *ep, struct baton_waiter *waiter, bool turn,
+                  const uint64_t *values, unsigned n)
+{
+    const struct run *r = arg;
+    uint64_t all[KEPT_WORDS + KNOWN_MAX];
+    for (unsigned t = 0; t < r->threads; t++)
+        if (r->members[t].waiter == waiter && n <= KNOWN_MAX) {
+            unsigned k = kept(&r->members[t], all);
+            memcpy(all + k, values, n * sizeof(*values));
+            if (turn)
+                sim_explore_forget(ep, all, k + n);
+            else
+                sim_explore_knows(ep, all, k + n);
+        }
 }
 
 static int one_round(const struct member *m, struct baton_ep *ep, unsigned round)
@@ -264,7 +302,7 @@ static int one_round(const struct member *m, struct baton_ep *ep, unsigned round
     struct run *r = m->run;
     bool late = r->config->data == CHECK_DATA_GET;
     uint64_t tag = m->waiter->self + 8 * (uint64_t)round;
-    forget(m, ep, 4 * round);
+    forget(m, ep, round, PART_BEFORE);
     baton_check_note(ep, "calls acquire");
     if (r->fcfs)
         sim_explore_when(ep, EVENT_BEGIN);
@@ -272,12 +310,12 @@ static int one_round(const struct member *m, struct baton_ep *ep, unsigned round
     if (rc)
         return rc;
     enter(m, ep);
-    forget(m, ep, 4 * round + 1);
+    forget(m, ep, round, PART_INSIDE);
     rc = section(m, ep, tag);
     if (rc)
         return rc;
     if (!late)
-        forget(m, ep, 4 * round + 2);
+        forget(m, ep, round, PART_AFTER);
     baton_check_note(ep, "calls release");
     sim_explore_when(ep, EVENT_LEAVE);
     rc = baton_lock_release(&m->lock, ep, m->waiter);
@@ -297,7 +335,7 @@ static int body(struct baton_ep *ep, unsigned thread, void *arg)
         if (rc)
             return rc;
     }
-    forget(m, ep, 4 * m->run->config->rounds);
+    forget(m, ep, m->run->config->rounds, PART_BEFORE);
     baton_check_note(ep, "has ended");
     return 0;
 }
@@ -338,6 +376,7 @@ static int open_threads(struct run *r)
         m->local = t < r->config->local;
         m->waiter->doorway = doorway;
         m->waiter->doorway_arg = r;
+        m->waiter->knows = r->config->no_forget ? NULL : knows;
         m->buffer = baton_ep_alloc(r->eps[node], 64, 64);
         if (!m->buffer)
             return -ENOMEM;

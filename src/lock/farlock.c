@@ -286,6 +286,17 @@ static int remote_swap(const struct baton_lock *lock, struct baton_ep *ep,
     return 0;
 }
 
+/* What the rest of an acquire begins with. */
+enum doing { COMPETES, FETCHES, WAITS };
+
+/* All that is remembered from one step of an acquire to the next, and over each wait. */
+static inline void remote_knows(struct baton_ep *ep, struct baton_waiter *waiter,
+                                const struct place *place, enum doing doing, bool last, bool turn)
+{
+    baton_says(ep, waiter, turn, doing, turn, place->before, place->member, place->ticket,
+               place->left, last);
+}
+
 static int remote_follow(struct baton_ep *ep, struct baton_waiter *waiter, struct place *place,
                          struct baton_wait *wait, bool chain)
 {
@@ -317,7 +328,8 @@ static int remote_follow(struct baton_ep *ep, struct baton_waiter *waiter, struc
 
 /* Peterson's algorithm against the local head. */
 static int remote_compete(const struct baton_lock *lock, struct baton_ep *ep,
-                          struct baton_waiter *waiter, struct baton_wait *wait, bool chain)
+                          struct baton_waiter *waiter, const struct place *place,
+                          struct baton_wait *wait, bool chain)
 {
     uint64_t *seen = &waiter->result[0], *up = &waiter->result[2];
     int rc;
@@ -338,10 +350,12 @@ static int remote_compete(const struct baton_lock *lock, struct baton_ep *ep,
     /* Dekker with the local head's flag and its load of mine: an accepted put is not a visible one. */
     baton_order(ep, lock->host);
     for (;;) {
+        remote_knows(ep, waiter, place, COMPETES, false, true);
         baton_get(ep, seen, word_of(lock->line, VICTIM), 16, BATON_ID_LOCK);
         rc = baton_wait(ep, BATON_ID_LOCK);
         if (rc || seen[0] != REMOTE || !seen[1])
             return rc;
+        remote_knows(ep, waiter, place, COMPETES, false, false);
         rc = baton_relax(ep, wait);
         if (rc)
             return rc;
@@ -405,12 +419,13 @@ static int remote_enter(const struct baton_lock *lock, struct baton_ep *ep,
     if (place->before && (rc = remote_follow(ep, waiter, place, wait, chain)))
         return rc;
     if (!place->member) {
-        rc = remote_compete(lock, ep, waiter, wait, chain);
+        rc = remote_compete(lock, ep, waiter, place, wait, chain);
         if (rc)
             return rc;
         place->left = place->group - 1;
     }
     bool last = !place->left || !baton_load(ep, &waiter->word[NEXT]);
+    remote_knows(ep, waiter, place, FETCHES, last, true);
     rc = remote_ticket(lock, ep, waiter, place, last, chain);
     if (!rc)
         rc = remote_pass(ep, waiter, place, last);
@@ -426,12 +441,16 @@ static int remote_enter(const struct baton_lock *lock, struct baton_ep *ep,
         if (rc)
             return rc;
     }
+    place->before = BATON_NULL; /* he has gone */
     /* The get that sees my turn is behind the previous holder's puts, and is waited for. */
     while (!place->member && waiter->result[1] != place->ticket) {
+        remote_knows(ep, waiter, place, WAITS, last, true);
         baton_get(ep, &waiter->result[1], word_of(lock->line, CURRENT), 8, BATON_ID_LOCK);
         rc = baton_wait(ep, BATON_ID_LOCK);
-        if (!rc && waiter->result[1] != place->ticket)
+        if (!rc && waiter->result[1] != place->ticket) {
+            remote_knows(ep, waiter, place, WAITS, last, false);
             rc = baton_relax(ep, wait);
+        }
         if (rc)
             return rc;
     }

@@ -75,6 +75,7 @@ static int local_queue(const struct baton_lock *lock, struct baton_ep *ep,
     /* The slot is free when its last ticket has been served; seen by an acquire, so that our store
      * comes after all that was decided by what stands there. */
     for (;;) {
+        baton_knows(ep, waiter, l, sight);
         turn = baton_load(ep, &line[TURN]);
         if (l - merge_turn_local(turn, l) < slots)
             break;
@@ -90,6 +91,7 @@ static int local_queue(const struct baton_lock *lock, struct baton_ep *ep,
 
     /* Once the local half stands at l, only the remote half can move before I do. */
     struct baton_cond mine = baton_until_is(&line[TURN], MERGE_LOCAL_MASK, merge_turn(l, 0));
+    baton_knows(ep, waiter, l, sight);
     while ((baton_load(ep, &line[TURN]) & MERGE_LOCAL_MASK) != merge_turn(l, 0)) {
         rc = baton_await(ep, &mine, 1, wait);
         if (rc)
@@ -97,6 +99,7 @@ static int local_queue(const struct baton_lock *lock, struct baton_ep *ep,
     }
 
     for (;;) {
+        baton_knows(ep, waiter, l, sight);
         turn = baton_load(ep, &line[TURN]);
         c = baton_load(
             ep, &line[CR]); /* after turn: else a stale look could wait for a remote in vain */
@@ -115,6 +118,7 @@ static int local_queue(const struct baton_lock *lock, struct baton_ep *ep,
             else if (merge_local_first(l, sight, served, merge_slot_value(seen, l)))
                 break;
         }
+        baton_knows(ep, waiter, l, sight, turn, changes > 1 ? served : UINT64_MAX);
         rc = baton_await(ep, change, changes, wait);
         if (rc)
             return rc;
@@ -285,6 +289,17 @@ static int remote_sleep(struct baton_ep *ep, struct baton_waiter *waiter, struct
     return rc;
 }
 
+/* All that is remembered from one look to the next. */
+static inline void remote_knows(const struct baton_lock *lock, struct baton_ep *ep,
+                                struct baton_waiter *waiter, const struct remote_wait *me,
+                                bool turn)
+{
+    baton_says(ep, waiter, turn, turn, me->r, me->sight, me->local_goes,
+               me->local_goes ? me->local : 0, me->published, me->owes, (unsigned)me->before,
+               (unsigned)me->behind, me->behind == SURE ? me->whom : 0, waiter->result[SEEN_TURN],
+               waiter->result[SEEN_CR], lock->params[BYPASS] ? waiter->result[SEEN_CL] : 0);
+}
+
 /* The lock was not free when the line was fetched. */
 static int remote_queue(const struct baton_lock *lock, struct baton_ep *ep,
                         struct baton_waiter *waiter, struct baton_wait *wait,
@@ -295,6 +310,7 @@ static int remote_queue(const struct baton_lock *lock, struct baton_ep *ep,
 
     waiter->result[SEEN_CR] = r + 1;
     for (;;) {
+        remote_knows(lock, ep, waiter, me, true);
         /* Whole while r waits: the local half is within the number of threads of what r saw. */
         uint64_t turn = waiter->result[SEEN_TURN], pre = 0, post = 0;
         uint64_t l = merge_turn_local(turn, me->sight), served = merge_turn_remote(turn, r);
@@ -348,6 +364,7 @@ static int remote_queue(const struct baton_lock *lock, struct baton_ep *ep,
             continue;
         /* Every holder ahead costs at least a one-way message: look the more seldom. */
         wait->ahead = (uint32_t)(r - served);
+        remote_knows(lock, ep, waiter, me, false);
         rc = baton_relax(ep, wait);
         if (rc)
             return rc;

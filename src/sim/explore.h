@@ -13,7 +13,8 @@
  * A STATE is simulated memory, store buffers, queue pairs, the ghost, and per thread a digest of all that the
  * contract has told it: a body is a deterministic function of that, so two states with equal digests have
  * equal local variables. Digests that are seen to lead to the same place get the same name, which makes them
- * forget what the body has forgotten (explore_local.c). Going back means copying back (explore_image.c).
+ * forget what the body has forgotten (explore_local.c); and a body may say what it still knows, which is what the
+ * compiler has left in registers and on the stack and nobody will look at again (sim_explore_knows). Going back means copying back (explore_image.c).
  * States are told apart by 64-bit hashes: among n states a pair that is confused has probability n^2 / 2^65.
  *
  * WHAT BRANCHES AND WHAT DOES NOT. A step is visible if its order against steps of others can matter:
@@ -214,7 +215,13 @@ void sim_explore_when(struct baton_ep *ep, unsigned events);
 /* The events that still wait for such a step come now. */
 void sim_explore_now(struct baton_ep *ep);
 
-/* From here on the body depends on nothing that it has been told but these values. */
+/*
+ * From here on the body depends on nothing that it has been told but these values, and on what it will be
+ * told. The self-check follows both, what was said and what was told, and looks whether it is so.
+ */
+void sim_explore_knows(struct baton_ep *ep, const uint64_t *values, unsigned n);
+
+/* The same at the beginning of a turn: what the thread has read so far will not wake it. */
 void sim_explore_forget(struct baton_ep *ep, const uint64_t *values, unsigned n);
 
 #endif

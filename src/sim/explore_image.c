@@ -123,6 +123,7 @@ static void thread_part(struct explore *x, struct bytes *m, struct sim_thread *t
         part(m, explore_buffered(t, i), sizeof(*t->buffer));
     struct thread_extra *extra = &x->extra[t->number];
     part(m, extra->digest, x->permutations * sizeof(*extra->digest));
+    part(m, &extra->said, sizeof(extra->said));
     part(m, extra->hash, x->permutations * sizeof(*extra->hash));
     part(m, &extra->fresh, 1);
     part(m, extra->knows, x->permutations * sizeof(*extra->knows));

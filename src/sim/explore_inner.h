@@ -66,6 +66,9 @@ struct thread_extra {
     unsigned flight_words;
     uint64_t knows[PERMUTATIONS_MAX]; /* if `named`: what its endpoint knows */
     uint64_t digest[PERMUTATIONS_MAX];
+    /* For the self-check: what it said last that it knows, with what it was told since; what it was told and
+     * has written itself since it went on. */
+    uint64_t said, told, wrote;
     uint64_t hash[PERMUTATIONS_MAX];
 };
 
@@ -258,6 +261,13 @@ uint64_t ep_knows(struct explore *x, const struct baton_epx *ep, unsigned p);
 void stack_clean(struct sim_thread *t);
 void stacks_begin(struct explore *x); /* the self-check knows of nothing */
 void stack_check(struct explore *x, struct sim_thread *t);
+/* Whether who knows the same, by what was said, does the same: begins before the thread goes on. */
+struct said {
+    uint64_t said, knows;
+    unsigned buffer_n;
+};
+struct said said_begin(struct explore *x, const struct sim_thread *t);
+void said_check(struct explore *x, struct sim_thread *t, const struct said *before);
 void state_check(struct explore *x, uint64_t hash); /* when it has been computed of this state */
 
 /* ---- explore_future.c */

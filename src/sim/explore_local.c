@@ -19,7 +19,10 @@
  *
  * The self-check looks whether two histories with the same digest ever leave different stacks: then the body
  * knows something that the contract did not tell it, and neither going back nor following a schedule would be
- * right. And whether a state that has been seen has the same stacks and the same memory, byte by byte.
+ * right. And whether a state that has been seen has the same stacks and the same memory, byte by byte. It does
+ * not believe what bodies say of what they know (sim_explore_knows), but follows it beside the digest: who knows
+ * the same by what was said, and is told the same, must write and post the same, stop at the same, and say the
+ * same again.
  */
 #include "sim/explore_inner.h"
 
@@ -152,7 +155,7 @@ uint64_t ep_knows(struct explore *x, const struct baton_epx *ep, unsigned p)
             continue;
         const struct baton_epx_peer *peer = &ep->peers[id->node];
         const struct baton_ep_peer *known = &ep->pub.peers[id->node];
-        uint64_t proof = id->pending ? peer->seq - id->proof : 0;
+        uint64_t proof = id->pending && id->proof ? peer->seq - id->proof : 0;
         uint64_t h = hash2((uint64_t)id->pending << 32 | id->open,
                            (uint64_t)id->fetches << 32 | (uint64_t)id->mixed << 2 |
                                (id->proof >= known->written) << 1 | (id->rc != 0));
@@ -231,6 +234,48 @@ void stack_check(struct explore *x, struct sim_thread *t)
                          "self-check: thread %u has been told the same and its stack is "
                          "another: it knows something that the contract did not tell it",
                          t->number);
+}
+
+struct said said_begin(struct explore *x, const struct sim_thread *t)
+{
+    struct thread_extra *extra = &x->extra[t->number];
+    extra->told = extra->wrote = 0;
+    return (struct said){extra->said, ep_knows(x, baton_epx(t->ep), 0), t->buffer_n};
+}
+
+/* What the thread has done since, and stands before now. */
+static uint64_t deeds(struct explore *x, struct sim_thread *t, const struct said *before)
+{
+    uint64_t h = hash2(x->extra[t->number].wrote, (uint64_t)t->state);
+    h = hash2(h, x->extra[t->number].said);
+    h = hash2(h, ep_knows(x, baton_epx(t->ep), 0));
+    if (t->state == SIM_READY)
+        h = hash2(hash2(h, t->next.act), (uintptr_t)t->next.word);
+    if (t->state == SIM_CONDS)
+        h = hash2(h, t->conds_n);
+    for (unsigned i = 0; t->state == SIM_CONDS && i < t->conds_n; i++)
+        h = hash2(hash2(h, (uintptr_t)t->conds[i].word),
+                  hash2(t->conds[i].mask, t->conds[i].value) + (t->conds[i].negate != 0));
+    for (unsigned i = before->buffer_n; i < t->buffer_n; i++) {
+        const struct sim_buffered *b = explore_buffered(t, i);
+        h = hash2(hash2(h, (uintptr_t)b->word), b->word ? b->value : b->op.value);
+        if (!b->word)
+            h = hash2(hash2(h, b->op.remote), hash2((uintptr_t)b->op.local, b->op.expected));
+    }
+    return h;
+}
+
+void said_check(struct explore *x, struct sim_thread *t, const struct said *before)
+{
+    if (!x->recording)
+        return; /* not all work ids are known yet */
+    uint64_t key = hash2(hash2(before->said, x->extra[t->number].told), before->knows);
+    if (!same_as_before(x, hash2(key, SIM_THREADS_MAX + 1 + t->number), deeds(x, t, before)))
+        explore_violated(
+            x,
+            "self-check: thread %u goes on otherwise than before, and has said that it "
+            "knows the same, and was told the same",
+            t->number);
 }
 
 /* What somebody may still look at. */

@@ -79,6 +79,8 @@ static void thread_saw(struct sim *s, struct sim_thread *t, uint64_t value)
     touch(x, t->number);
     for (unsigned p = 0; p < x->permutations; p++)
         digest[p] = hash2(digest[p], word_map(x, p, value));
+    x->extra[t->number].said = hash2(x->extra[t->number].said, value);
+    x->extra[t->number].told = hash2(x->extra[t->number].told, value);
 }
 
 static bool load_at_once(struct explore *x, struct sim_thread *t)
@@ -217,6 +219,7 @@ static unsigned choose(struct sim *s, unsigned n)
 
 static void resume(struct explore *x, struct sim_thread *t)
 {
+    const struct said said = x->ask->self_check ? said_begin(x, t) : (struct said){0};
     stack_clean(t);
     sim_resume(x->s, t);
     touch(x, t->number);
@@ -225,8 +228,10 @@ static void resume(struct explore *x, struct sim_thread *t)
         x->extra[t->number].relaxes = true;
         x->stale = true;
     }
-    if (x->ask->self_check)
+    if (x->ask->self_check) {
         stack_check(x, t);
+        said_check(x, t, &said);
+    }
     if (t->state == SIM_CONDS)
         for (unsigned i = 0; i < t->conds_n; i++)
             word_use(x, t->conds[i].word, USE_LOAD, t->number);
@@ -673,19 +678,32 @@ void baton_check_note(struct baton_ep *ep, const char *text)
         tell_note(x, x->s->current->number, text);
 }
 
-void sim_explore_forget(struct baton_ep *ep, const uint64_t *values, unsigned n)
+void sim_explore_knows(struct baton_ep *ep, const uint64_t *values, unsigned n)
 {
     struct explore *x = running(ep);
-    if (!x || x->ask->self_check)
+    if (!x)
         return;
-    struct sim_thread *t = x->s->current;
-    t->reads_n = 0;
+    struct thread_extra *extra = &x->extra[x->s->current->number];
     for (unsigned p = 0; p < x->permutations; p++) {
         uint64_t h = n;
         for (unsigned i = 0; i < n; i++)
             h = hash2(h, word_map(x, p, values[i]));
-        x->extra[t->number].digest[p] = hash2(h, ep_knows(x, baton_epx(ep), p));
+        h = hash2(h, ep_knows(x, baton_epx(ep), p));
+        if (x->ask->self_check)
+            extra->said = h;
+        else
+            extra->digest[p] = h;
     }
+}
+
+void sim_explore_forget(struct baton_ep *ep, const uint64_t *values, unsigned n)
+{
+    struct explore *x = running(ep);
+    if (!x)
+        return;
+    if (!x->ask->self_check)
+        x->s->current->reads_n = 0;
+    sim_explore_knows(ep, values, n);
 }
 
 /* ---- The driver's table; what opens and runs is in explore.c */

@@ -235,6 +235,10 @@ void word_write(struct sim *s, uint64_t *at, uint64_t value)
     struct explore *x = explore_of(s);
     if (!x->threads)
         return;
+    if (s->current) {
+        struct thread_extra *extra = &x->extra[s->current->number];
+        extra->wrote = hash2(hash2(extra->wrote, (uintptr_t)at), value);
+    }
     struct word *w = word_of(x, at);
     if (!w || x->values[w - x->words] == value)
         return;
@@ -369,6 +373,7 @@ void word_lands(struct explore *x, uint64_t local, unsigned thread)
     uint64_t *digest = x->extra[thread].digest;
     for (unsigned p = 0; p < x->permutations; p++)
         digest[p] = hash2(digest[p] + SIM_EXPLORE_BASE, names[p]);
+    x->extra[thread].said = hash2(x->extra[thread].said + SIM_EXPLORE_BASE, names[0]);
 }
 
 static void hash_buffered(struct explore *x, const struct sim_buffered *b, uint64_t *out)
