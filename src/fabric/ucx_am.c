@@ -4,6 +4,11 @@
  *
  * A transfer that is longer than a message carries goes in pieces, a message each, the last of which ends
  * the operation. Which node an answer comes from is said by the node, so it is judged before it is used.
+ *
+ * A message of puts that nobody has an id for is quiet: it is not answered, and known to be done when a later
+ * one is. What a lock's release sends costs the host and the holder no answer. Some of the quiet ones in a row
+ * are not, so that there is room for more; and who wants to know of all has the last one answered by an empty
+ * message behind it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -68,9 +73,15 @@ static void settle_message(struct ucx_link *l, const struct ucx_sent *m, const s
 void baton_ucx_am_answered(struct ucx_link *l, const struct ucx_answer *a, const char *body,
                            size_t bytes)
 {
-    /* In the order of sending: another one comes from a node that does not keep to the rules. */
-    if (a->number != l->done || a->number == l->next)
+    static const struct ucx_answer nothing_failed;
+    if (a->number < l->done || a->number >= l->next)
         return;
+    for (; l->done != a->number; l->done++) {
+        /* In the order of sending: else it comes from a node that does not keep to the rules. */
+        if (!sent_at(l, l->done)->quiet)
+            return;
+        settle_message(l, sent_at(l, l->done), &nothing_failed, NULL, 0);
+    }
     settle_message(l, sent_at(l, a->number), a, body, bytes);
     l->done++;
 }
@@ -83,6 +94,7 @@ struct draft {
     uint64_t first;
     uint32_t count, before, bytes;
     bool piece, last;
+    bool awaited; /* an operation in it has an id */
     size_t size, results;
 };
 
@@ -99,6 +111,15 @@ static void *draft_room(struct draft *d, size_t bytes)
     return at;
 }
 
+/* Not more in a row than half of what there is room for, so that the answer is here before it is needed. */
+static bool may_be_quiet(const struct draft *d)
+{
+    const struct ucx_link *l = d->l;
+    const uint64_t after = l->owed < l->done ? l->done : l->owed + 1;
+    return !d->awaited && d->count && !d->piece && l->next - after < UCX_WINDOW / 2 &&
+           l->tail - l->head <= UCX_DEPTH / 2;
+}
+
 static void draft_send(struct draft *d)
 {
     struct ucx_link *l = d->l;
@@ -108,16 +129,22 @@ static void draft_send(struct draft *d)
         return; /* and all entries are over */
     struct ucx_request q = baton_ucx_link_request(l, UCX_CHAIN);
     q.count = d->count;
+    bool quiet = may_be_quiet(d);
+    q.flags = quiet ? UCX_QUIET : 0;
     memcpy(l->ep->buffer, &q, sizeof(q));
     *sent_at(l, l->next) = (struct ucx_sent){.first = d->first,
                                              .count = d->count,
                                              .before = d->before,
                                              .bytes = d->bytes,
                                              .piece = d->piece,
-                                             .last = d->last};
+                                             .last = d->last,
+                                             .quiet = quiet};
+    if (!quiet) {
+        if (l->owed < l->done)
+            l->still_ns = 0;
+        l->owed = l->next;
+    }
     l->next++;
-    if (l->done + 1 == l->next)
-        l->still_ns = 0;
     baton_ucx_link_send(l, l->ep->buffer, d->size);
 }
 
@@ -145,6 +172,7 @@ static void draft_add(struct draft *d, const struct baton_op *op, uint32_t befor
     }
     if (op->kind != BATON_OP_PUT)
         d->results += bytes;
+    d->awaited |= op->id || op->kind != BATON_OP_PUT;
     d->count++;
 }
 
@@ -185,6 +213,23 @@ static void await_source(struct draft *d, const struct baton_op *op)
     }
     for (uint32_t idle = 0; !l->lost && baton_ucx_link_early(l, op);)
         baton_ucx_link_wait(l, &idle);
+}
+
+/* Whether nothing will be heard of what was sent last. */
+static bool ends_quiet(const struct ucx_link *l)
+{
+    return l->next != l->done && l->owed + 1 != l->next && !l->lost;
+}
+
+void baton_ucx_am_hear(struct ucx_link *l)
+{
+    struct draft d = draft_make(l);
+    if (!ends_quiet(l))
+        return;
+    while (UCX(ucp_worker_progress)(l->ep->worker))
+        ; /* it may have been answered meanwhile */
+    if (ends_quiet(l))
+        draft_send(&d);
 }
 
 void baton_ucx_am_ring(struct ucx_link *l, const struct baton_op *ops, unsigned n)

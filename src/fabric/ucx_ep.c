@@ -61,6 +61,7 @@ static void renew(struct ucx_link *l)
 {
     if (!l->ucp || baton_ucx_link_is_current(l))
         return;
+    baton_ucx_am_hear(l);
     for (uint32_t idle = 0; l->head != l->tail;)
         if (!baton_ucx_link_drain(l))
             baton_ucx_link_wait(l, &idle);
@@ -116,6 +117,12 @@ static void ring(struct baton_layer *layer, struct baton_epx *ep, const struct b
     }
 }
 
+/* Whether the caller waits for all that goes there, also for what is quiet. */
+static bool wants_all(const struct baton_epx *ep, unsigned node)
+{
+    return !ep->awaits || ep->awaits == &ep->peers[node].pending;
+}
+
 static void advance(struct baton_layer *layer, struct baton_epx *ep)
 {
     struct ucx_ep *e = layer->state;
@@ -126,6 +133,8 @@ static void advance(struct baton_layer *layer, struct baton_epx *ep)
             struct ucx_link *l = e->used[i];
             if (l->head == l->tail)
                 continue;
+            if (wants_all(ep, l->node))
+                baton_ucx_am_hear(l);
             any |= baton_ucx_link_drain(l);
             if (l->head == l->tail || any)
                 continue;
@@ -156,6 +165,8 @@ static int reset(struct baton_layer *layer, struct baton_epx *ep, unsigned node)
     struct ucx_link *l = link_to(e, node);
     if (!l)
         return -ENOMEM;
+    if (l->ucp)
+        baton_ucx_am_hear(l);
     for (uint32_t idle = 0; l->ucp && !l->lost && !is_idle(l);)
         baton_ucx_link_wait(l, &idle);
     int rc = 0;

@@ -18,9 +18,11 @@
 #include "base/clock.h"
 #include "fabric/ucx_world.h"
 
-enum { SPINS = 64 };      /* turns without an event before a thread sleeps */
+enum { SPINS = 64 }; /* turns without an event before a thread sleeps: some tens of microseconds */
+enum { SPINS_LEAST = 2 }; /* when it has slept for longer than BRIEF_NS the last time */
 enum { NOTICE_MS = 500 }; /* how long the net may take to notice what a connection has */
 enum { LOOK_MS = 20 };    /* how long it sleeps before it looks whether the node still lives */
+#define BRIEF_NS 50000u
 
 int baton_ucx_errno(ucs_status_t status)
 {
@@ -103,6 +105,12 @@ bool baton_ucx_link_is_current(const struct ucx_link *l)
            baton_net_life(net, l->node) == l->net_life;
 }
 
+/* Whether something should be heard. */
+static bool owes(const struct ucx_link *l)
+{
+    return l->rma || l->ask || l->sending || l->owed >= l->done;
+}
+
 void baton_ucx_link_look(struct ucx_link *l)
 {
     const struct ucx_world *w = l->ep->n->world;
@@ -111,7 +119,7 @@ void baton_ucx_link_look(struct ucx_link *l)
         return;
     if (!baton_ucx_link_is_current(l)) {
         baton_ucx_link_lose(l, "the node is dead or has left");
-    } else if (!l->still_ns) {
+    } else if (!l->still_ns || !owes(l)) {
         l->still_ns = now;
     } else if (now - l->still_ns > (uint64_t)w->timeout_ms * 1000000u) {
         char why[96];
@@ -121,17 +129,28 @@ void baton_ucx_link_look(struct ucx_link *l)
     }
 }
 
+bool baton_ucx_sleep(struct ucx_patience *p, ucp_worker_h worker, int wake, uint64_t ns)
+{
+    struct pollfd f = {.fd = wake, .events = POLLIN};
+    const struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    if (UCX(ucp_worker_arm)(worker) != UCS_OK)
+        return true;
+    const uint64_t begin = baton_clock_ns();
+    const bool woken = ppoll(&f, 1, ns == BATON_NEVER ? NULL : &t, NULL) > 0;
+    p->turns = baton_clock_ns() - begin < BRIEF_NS ? p->most : SPINS_LEAST;
+    return woken;
+}
+
 void baton_ucx_link_wait(struct ucx_link *l, uint32_t *idle)
 {
     if (UCX(ucp_worker_progress)(l->ep->worker)) {
         *idle = 0;
-    } else if (++*idle < SPINS) {
+    } else if (++*idle < l->ep->patience.turns) {
         baton_cpu_pause();
     } else {
-        struct pollfd wake = {.fd = l->ep->wake, .events = POLLIN};
         baton_ucx_link_look(l);
-        if (!l->lost && UCX(ucp_worker_arm)(l->ep->worker) == UCS_OK)
-            poll(&wake, 1, LOOK_MS);
+        if (!l->lost)
+            baton_ucx_sleep(&l->ep->patience, l->ep->worker, l->ep->wake, LOOK_MS * 1000000u);
     }
 }
 
@@ -227,8 +246,10 @@ void baton_ucx_link_send(struct ucx_link *l, const void *request, size_t bytes)
         baton_ucx_link_lose(l, UCX(ucs_status_string)(UCS_PTR_STATUS(r)));
     } else if (r) {
         uint32_t idle = 0;
+        l->sending = true;
         while (!l->lost && UCX(ucp_request_check_status)(r) == UCS_INPROGRESS)
             baton_ucx_link_wait(l, &idle);
+        l->sending = false;
         if (l->lost)
             baton_ucx_link_disconnect(l); /* which ends what is under way */
         UCX(ucp_request_free)(r);
@@ -317,6 +338,7 @@ static int open_worker(struct ucx_ep *e)
     int rc = baton_ucx_worker_open(e->n->world, &e->worker);
     if (rc)
         return rc;
+    e->patience = baton_ucx_patience(SPINS);
     rc = baton_ucx_worker_hear(e->worker, UCX_AM_ANSWER, on_answer, e, &e->wake);
     if (rc) {
         UCX(ucp_worker_destroy)(e->worker);
@@ -365,6 +387,7 @@ int baton_ucx_link_connect(struct ucx_link *l)
     l->net_life = net_life;
     l->token = baton_word_faa(&n->tokens, 1) + 1;
     l->next = l->done = 1;
+    l->owed = 0;
     l->lost = l->broken = 0;
     l->failed = l->ended = false;
     rc = open_connection(l, &card);

@@ -9,22 +9,16 @@
  */
 #include <errno.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric/cpu_op.h"
-#include "fabric/ucx_world.h"
+#include "fabric/ucx_service.h"
 
-enum { SPINS = 64 }; /* progress without an event before it sleeps: some tens of microseconds */
+enum { SPINS = 128 }; /* turns without an event before it sleeps: some tens of microseconds */
 
-/* The end here of somebody's connection. */
-struct inbound {
-    struct inbound *next;
-    ucp_ep_h ucp;
-    bool over;
-};
+/* How long nothing has come before those are told that were not answered. */
+#define QUIET_NS 5000000u
 
 /* A connection whose successor has come: what is still on its way must not happen any more. */
 struct refused {
@@ -32,115 +26,6 @@ struct refused {
     uint64_t from_life, token;
     uint16_t from;
 };
-
-struct ucx_service {
-    struct ucx_node *n;
-    ucp_worker_h worker;
-    int wake;
-    uint64_t stop, sweep; /* not 0: to stop; to look who is gone */
-    pthread_t thread;
-    ucp_listener_h listener;
-    struct inbound *inbound;
-    uint64_t closing; /* ends that UCX has not closed yet */
-    struct refused *refused;
-    uint64_t *in;  /* a request that does not lie aligned */
-    uint64_t *out; /* the answer that is being written */
-};
-
-/* ---- Answers */
-
-static void answered(void *request, ucs_status_t status, void *buffer)
-{
-    free(buffer);
-    UCX(ucp_request_free)(request);
-}
-
-/* What UCX can not send at once stays in its buffer, and the next answer gets another one. */
-static void send_answer(struct ucx_service *s, ucp_ep_h to, size_t bytes)
-{
-    ucp_request_param_t p = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK |
-                                             UCP_OP_ATTR_FIELD_USER_DATA,
-                             .flags = UCP_AM_SEND_FLAG_EAGER,
-                             .cb.send = answered,
-                             .user_data = s->out};
-    ucs_status_ptr_t r = UCX(ucp_am_send_nbx)(to, UCX_AM_ANSWER, NULL, 0, s->out, bytes, &p);
-    if (UCS_PTR_IS_PTR(r))
-        s->out = NULL;
-    /* One that can not be sent goes to somebody who is gone. */
-}
-
-/* ---- Chains */
-
-/* Reads a record; what follows it is left at *at. False if the bytes do not suffice. */
-static bool read_record(const char **at, const char *end, unsigned self, struct ucx_record *r,
-                        struct baton_op *op)
-{
-    if ((size_t)(end - *at) < sizeof(*r))
-        return false;
-    memcpy(r, *at, sizeof(*r));
-    *at += sizeof(*r);
-    *op = (struct baton_op){.kind = r->kind,
-                            .flags = BATON_OPF_INLINE,
-                            .node = (uint16_t)self,
-                            .bytes = r->bytes,
-                            .remote = baton_gptr_make(self, r->offset),
-                            .value = r->value,
-                            .expected = r->expected};
-    if (r->kind >= BATON_OP_KINDS || r->offset >> 48 || r->offset & 7 || !r->bytes ||
-        r->bytes & 7 || r->bytes > UCX_BODY_MAX || r->before > r->offset || r->bytes > r->whole ||
-        r->before > r->whole - r->bytes)
-        return false;
-    if (r->flags & UCX_RECORD_MASKS) {
-        const uint64_t *masks = (const uint64_t *)*at;
-        if (end - *at < 16)
-            return false;
-        op->flags |= BATON_OPF_MASKED;
-        op->cmask = masks[0];
-        op->smask = masks[1];
-        *at += 16;
-    }
-    if (r->flags & UCX_RECORD_BYTES) {
-        if ((size_t)(end - *at) < r->bytes)
-            return false;
-        op->flags &= (uint8_t)~BATON_OPF_INLINE;
-        op->local = (void *)(uintptr_t)*at;
-        *at += r->bytes;
-        return r->kind == BATON_OP_PUT;
-    }
-    return r->kind == BATON_OP_GET || r->bytes == 8;
-}
-
-/* Executes the records; results go behind the answer's head. The bytes of the answer, or 0: nonsense. */
-static size_t execute(struct ucx_service *s, const struct ucx_request *q, const char *at,
-                      const char *end, struct ucx_answer *a)
-{
-    char *out = (char *)(a + 1), *const full = (char *)a + UCX_MESSAGE_MAX;
-    bool stores = true; /* of earlier requests */
-    for (a->failed = 0; a->failed < q->count; a->failed++) {
-        struct ucx_record r;
-        struct baton_op op;
-        struct baton_segment there = {0};
-        uint64_t *word;
-        bool wrote;
-        if (!read_record(&at, end, s->n->node->index, &r, &op))
-            return 0;
-        if (op.kind != BATON_OP_PUT) {
-            if ((size_t)(full - out) < r.bytes)
-                return 0;
-            op.local = out;
-            out += r.bytes;
-        }
-        a->rc = baton_ucx_place(s->n, &op, r.before, r.whole, &word, &there);
-        if (a->rc) {
-            a->base = there.base;
-            a->bytes = there.bytes;
-            a->rights = there.rights;
-            break;
-        }
-        stores = baton_cpu_op(&op, word, stores, &wrote);
-    }
-    return (size_t)(out - (char *)a);
-}
 
 /* ---- Hello */
 
@@ -210,8 +95,8 @@ static size_t on_look(struct ucx_service *s, const struct ucx_request *q, struct
 
 /* ---- What comes in */
 
-static size_t on_kind(struct ucx_service *s, const struct ucx_request *q, const char *at,
-                      const char *end, struct ucx_answer *a)
+static size_t on_kind(struct ucx_service *s, const struct ucx_request *q, const char *end,
+                      struct ucx_answer *a)
 {
     if (q->kind == UCX_HELLO) {
         a->rc = on_hello(s, q);
@@ -219,7 +104,7 @@ static size_t on_kind(struct ucx_service *s, const struct ucx_request *q, const 
     }
     if (q->life != s->n->life)
         return 0;
-    return q->kind == UCX_CHAIN  ? execute(s, q, at, end, a)
+    return q->kind == UCX_CHAIN  ? baton_ucx_chain(s, q, end, a)
            : q->kind == UCX_LOOK ? on_look(s, q, a)
                                  : 0;
 }
@@ -236,72 +121,21 @@ static ucs_status_t on_request(void *arg, const void *header, size_t header_byte
         memcpy(s->in, data, bytes);
         q = (const struct ucx_request *)s->in;
     }
-    if (!s->out)
-        s->out = malloc(UCX_MESSAGE_MAX);
-    if (!s->out || q->from >= s->n->world->cluster->nodes || is_refused(s, q))
+    if (q->from >= s->n->world->cluster->nodes || is_refused(s, q))
         return UCS_OK;
-    struct ucx_answer *a = (struct ucx_answer *)s->out;
-    *a = (struct ucx_answer){.token = q->token,
-                             .number = q->number,
-                             .node = (uint16_t)s->n->node->index,
-                             .kind = q->kind};
-    size_t size = on_kind(s, q, (const char *)(q + 1), (const char *)q + bytes, a);
-    if (size)
-        send_answer(s, param->reply_ep, size);
+    struct ucx_answer *a = baton_ucx_answer_begin(s, q->token, q->number, q->kind);
+    struct ucx_inbound *from = baton_ucx_inbound_find(s, param->reply_ep);
+    size_t size = a ? on_kind(s, q, (const char *)q + bytes, a) : 0;
+    if (size && q->flags & UCX_QUIET && !a->rc && from) {
+        from->token = q->token;
+        from->quiet = q->number;
+        s->quiet = true;
+    } else if (size) {
+        if (from)
+            from->quiet = 0;
+        baton_ucx_answer(s, param->reply_ep, size);
+    }
     return UCS_OK;
-}
-
-/* ---- Who connects */
-
-static void on_error(void *arg, ucp_ep_h ucp, ucs_status_t status)
-{
-    struct inbound *i = arg;
-    i->over = true;
-}
-
-static void on_connection(ucp_conn_request_h request, void *arg)
-{
-    struct ucx_service *s = arg;
-    struct inbound *i = calloc(1, sizeof(*i));
-    ucp_ep_params_t p = {.field_mask = UCP_EP_PARAM_FIELD_CONN_REQUEST |
-                                       UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                                       UCP_EP_PARAM_FIELD_ERR_HANDLER,
-                         .conn_request = request,
-                         .err_mode = UCP_ERR_HANDLING_MODE_PEER,
-                         .err_handler = {on_error, i}};
-    if (!i || UCX(ucp_ep_create)(s->worker, &p, &i->ucp)) {
-        free(i); /* it has given up already */
-        return;
-    }
-    i->next = s->inbound;
-    s->inbound = i;
-}
-
-static void closed(void *request, ucs_status_t status, void *arg)
-{
-    struct ucx_service *s = arg;
-    s->closing--;
-    UCX(ucp_request_free)(request);
-}
-
-/* Closes those ends that are over, or all. */
-static void close_inbound(struct ucx_service *s, bool all)
-{
-    ucp_request_param_t p = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK |
-                                             UCP_OP_ATTR_FIELD_USER_DATA,
-                             .flags = UCP_EP_CLOSE_FLAG_FORCE,
-                             .cb.send = closed,
-                             .user_data = s};
-    for (struct inbound **at = &s->inbound; *at;) {
-        struct inbound *i = *at;
-        if (!all && !i->over) {
-            at = &i->next;
-            continue;
-        }
-        *at = i->next;
-        s->closing += UCS_PTR_IS_PTR(UCX(ucp_ep_close_nbx)(i->ucp, &p));
-        free(i);
-    }
 }
 
 /* ---- The thread */
@@ -312,30 +146,38 @@ static bool progress(struct ucx_service *s)
     unsigned events = UCX(ucp_worker_progress)(s->worker);
     pthread_rwlock_unlock(&s->n->memory);
     if (events)
-        close_inbound(s, false);
+        baton_ucx_inbound_close(s, false);
     return events != 0;
+}
+
+/* Until something comes in. Who was not answered is told when nothing else is to do. */
+static void sleep_here(struct ucx_service *s)
+{
+    const uint64_t ns = s->quiet ? QUIET_NS : BATON_NEVER;
+    if (!baton_word_load(&s->stop) && !baton_ucx_sleep(&s->patience, s->worker, s->wake, ns))
+        baton_ucx_answer_quiet(s);
 }
 
 static void *serve(void *arg)
 {
     struct ucx_service *s = arg;
-    struct pollfd wake = {.fd = s->wake, .events = POLLIN};
     for (unsigned idle = 0; !baton_word_load(&s->stop);) {
         if (progress(s)) {
             idle = 0;
-        } else if (++idle < SPINS) {
+        } else if (++idle < s->patience.turns) {
             baton_cpu_pause();
-        } else if (UCX(ucp_worker_arm)(s->worker) == UCS_OK && !baton_word_load(&s->stop)) {
-            poll(&wake, 1, -1);
+        } else {
+            sleep_here(s);
             idle = 0;
         }
         if (baton_word_load(&s->sweep) && baton_word_swap(&s->sweep, 0))
             forget_gone(s);
     }
+    baton_ucx_answer_quiet(s);
     do { /* one more may come meanwhile */
-        close_inbound(s, true);
+        baton_ucx_inbound_close(s, true);
         progress(s);
-    } while (s->closing || s->inbound);
+    } while (s->closing || s->inbound_n);
     return NULL;
 }
 
@@ -360,7 +202,7 @@ static int listen_here(struct ucx_service *s, struct ucx_card *card)
         .sockaddr = {(const struct sockaddr *)here, here->ss_family == AF_INET6
                                                         ? sizeof(struct sockaddr_in6)
                                                         : sizeof(struct sockaddr_in)},
-        .conn_handler = {on_connection, s}};
+        .conn_handler = {baton_ucx_inbound_come, s}};
     ucp_listener_attr_t a = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
     ucs_status_t status = UCX(ucp_listener_create)(s->worker, &p, &s->listener);
     if (!status)
@@ -391,6 +233,7 @@ int baton_ucx_service_open(struct ucx_node *n, struct ucx_card *card)
     if (!s)
         return -ENOMEM;
     s->n = n;
+    s->patience = baton_ucx_patience(SPINS);
     n->service = s;
     s->in = malloc(UCX_MESSAGE_MAX);
     s->out = malloc(UCX_MESSAGE_MAX);

@@ -8,7 +8,8 @@
  *     chain    operations, executed in order by the node's thread
  *     look     rma: where is the segment that holds this offset?
  *
- * Requests of one connection are executed in the order of sending, and answered in that order.
+ * Requests of one connection are executed in the order of sending, and answered in that order. A quiet one
+ * is answered only if it fails: that all before it were done is what a later answer says.
  */
 #ifndef BATON_FABRIC_UCX_WIRE_H
 #define BATON_FABRIC_UCX_WIRE_H
@@ -16,7 +17,7 @@
 #include <stdint.h>
 
 #define UCX_MAGIC UINT64_C(0x4261747555435821)
-#define UCX_VERSION 1u
+#define UCX_VERSION 2u
 
 /* How a node is reached. */
 struct ucx_card {
@@ -43,8 +44,13 @@ struct ucx_request {
         replaces;    /* hello: the connection before, of which nothing may happen any more; or 0 */
     uint64_t offset; /* look */
     uint16_t from;
-    uint16_t kind;
+    uint8_t kind;
+    uint8_t flags;
     uint32_t count;
+};
+
+enum ucx_request_flags {
+    UCX_QUIET = 1 /* who sends it waits for no answer */
 };
 
 enum ucx_record_flags {

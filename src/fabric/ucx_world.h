@@ -66,6 +66,24 @@ struct ucx_world {
 /* What UCX says, as an errno. */
 int baton_ucx_errno(ucs_status_t status);
 
+/*
+ * How a thread waits for its worker: it asks again and again, and then sleeps. To be woken takes longer than
+ * what comes soon, but where threads outnumber processors asking keeps one from who is waited for. So it asks
+ * for long only if its last sleep was shorter than that.
+ */
+struct ucx_patience {
+    uint32_t most; /* turns */
+    uint32_t turns;
+};
+
+BATON_INLINE struct ucx_patience baton_ucx_patience(uint32_t most)
+{
+    return (struct ucx_patience){most, most};
+}
+
+/* Sleeps until `wake` is readable, or that long; BATON_NEVER: for ever. True if it was woken. */
+bool baton_ucx_sleep(struct ucx_patience *p, ucp_worker_h worker, int wake, uint64_t ns);
+
 /* A worker; the threads that UCX may start for it take no signals. */
 int baton_ucx_worker_open(struct ucx_world *w, ucp_worker_h *out);
 
@@ -117,7 +135,7 @@ void baton_ucx_service_sweep(struct ucx_node *n);
 /* ---- Links: an endpoint's connection to a node */
 
 #define UCX_DEPTH 64u  /* operations outstanding */
-#define UCX_WINDOW 16u /* am: messages without an answer yet */
+#define UCX_WINDOW 16u /* am: messages not known to be done */
 
 struct ucx_entry {
     struct baton_op op;
@@ -132,6 +150,7 @@ struct ucx_sent {
     uint32_t before; /* it is a piece of its one operation, that begins so many bytes into it */
     uint32_t bytes;
     bool piece, last;
+    bool quiet; /* nobody waits for its answer */
 };
 
 struct ucx_link;
@@ -157,9 +176,12 @@ struct ucx_link {
     uint64_t token;      /* of the connection */
     uint64_t proven;     /* of the last one that carried operations */
     uint64_t head, tail; /* entries taken from the ring, entries put in */
-    uint64_t next, done; /* numbers of the next request; of the first without an answer */
+    uint64_t next;       /* number of the next request */
+    uint64_t done;       /* of the first that is not known to be done */
+    uint64_t owed;       /* am: of the last that will be answered */
     uint64_t still_ns;   /* since when nothing is heard; 0: something was, or nobody has looked */
     int lost;            /* 0, or why the connection is no longer one */
+    bool sending;        /* UCX still needs the bytes of a request */
     bool ended;          /* by itself: UCX has found it so */
     int broken;          /* 0, or why nothing is sent any more */
     bool failed;         /* an entry has been given its error: the rest is cancelled */
@@ -175,7 +197,8 @@ struct ucx_ep {
     struct baton_epx *epx;
     ucp_worker_h worker; /* null: not needed yet */
     int wake;            /* its file descriptor */
-    char *buffer;        /* the request that is being written */
+    struct ucx_patience patience;
+    char *buffer; /* the request that is being written */
     unsigned used_n;
     struct ucx_link **used;   /* those that were ever needed */
     struct ucx_link *links[]; /* by node */
@@ -246,6 +269,10 @@ void baton_ucx_rma_parted(struct ucx_link *l); /* before the connection is close
 void baton_ucx_rma_finish(struct ucx_link *l); /* and after it */
 
 void baton_ucx_am_ring(struct ucx_link *l, const struct baton_op *ops, unsigned n);
+
+/* Makes sure that all that was sent will be known to be done, also what is quiet. */
+void baton_ucx_am_hear(struct ucx_link *l);
+
 void baton_ucx_am_answered(struct ucx_link *l, const struct ucx_answer *a, const char *body,
                            size_t bytes);
 

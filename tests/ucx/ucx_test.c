@@ -3,7 +3,8 @@
  * usage: ucx_test MODE CASE..
  *
  * Shows what only the ucx world has: refusals in words, the program's own handlers of signals, long transfers,
- * stale addresses, a node that is stopped, threads that sleep, nothing left behind, and what locks cost.
+ * stale addresses, a node that is stopped or leaves, puts without an answer, threads that sleep, nothing left
+ * behind, and what locks cost.
  * Over tcp on loopback; MODE is am or rma.
  */
 #include <dirent.h>
@@ -316,6 +317,45 @@ static void case_idle(void)
     rig_close(&r);
 }
 
+/* ---- Answers that nobody waits for */
+
+/* Puts that nobody has an id for are done all the same, and what is wrong with one is told by who covers it. */
+static void case_quiet(void)
+{
+    struct rig r;
+    const uint16_t one = 1;
+    rig_open(&r);
+    for (uint64_t round = 1; round <= 3; round++) {
+        for (uint64_t i = 0; i < 200; i++) {
+            RC(baton_put64(r.ep, r.at[1] + 8 * i, round * 1000 + i, 0), 0);
+            RC(baton_put64(r.ep, r.at[2] + 8 * i, round * 1000 + i, 0), 0);
+            if (i % 3 != 1)
+                RC(baton_flush(r.ep), 0);
+        }
+        if (round % 2)
+            RC(baton_wait_all(r.ep), 0);
+        else
+            RC(baton_gfence(r.ep, (const uint16_t[]){1, 2}, 2), 0);
+        for (uint64_t i = 0; i < 200; i++)
+            CHECK(baton_word_load(&r.word[1][i]) == round * 1000 + i &&
+                      baton_word_load(&r.word[2][i]) == round * 1000 + i,
+                  "word %" PRIu64 " of round %" PRIu64 " is not there", i, round);
+    }
+    for (unsigned all = 0; all < 2; all++) {
+        RC(baton_put64(r.ep, r.at[1], 1, 0), 0);
+        RC(baton_flush(r.ep), 0);
+        RC(baton_put64(r.ep, r.at[1] + (UINT64_C(1) << 40), 1, 0), 0);
+        RC(baton_flush(r.ep), 0);
+        RC(baton_put64(r.ep, r.at[1] + 8, 2, 0), 0);
+        RC(all ? baton_wait_all(r.ep) : baton_gfence(r.ep, &one, 1), -EKEYREJECTED);
+        RC(baton_ep_reset(r.ep, 1), 0);
+        RC(baton_put64(r.ep, r.at[1] + 8, 3, 0), 0);
+        RC(baton_wait_all(r.ep), 0);
+        CHECK(baton_word_load(&r.word[1][1]) == 3, "a put after the reset is not there");
+    }
+    rig_close(&r);
+}
+
 /* ---- A node that is stopped */
 
 static struct {
@@ -386,6 +426,48 @@ static void case_stopped(void)
     }
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
+    RC(baton_ep_close(ep), 0);
+    RC(baton_cluster_close(cluster), 0);
+    baton_net_place_remove(&place);
+}
+
+/* ---- A node that leaves */
+
+static void be_left(const struct baton_net_place *place)
+{
+    baton_gptr at;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    struct baton_cluster *cluster = join(place, 1);
+    RC(baton_segment_create(baton_cluster_self(cluster), 4096, ALL, NULL, 0, &at), 0);
+    baton_word_store(&shared->at, at);
+    while (baton_word_load(&shared->at))
+        nap_ms(1);
+    RC(baton_cluster_close(cluster), 0);
+    _exit(0);
+}
+
+/* What was put to a node that leaves later was done: no error is left for the end. */
+static void case_left(void)
+{
+    struct baton_net_place place;
+    struct baton_ep *ep;
+    int status;
+    shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    RC(baton_net_place_make(&place), 0);
+    pid_t child = fork();
+    if (!child)
+        be_left(&place);
+    struct baton_cluster *cluster = join(&place, 0);
+    RC(baton_ep_open(baton_cluster_self(cluster), &ep), 0);
+    while (!baton_word_load(&shared->at))
+        nap_ms(1);
+    for (unsigned i = 0; i < 3; i++) {
+        RC(baton_put64(ep, shared->at + 8 * i, 1, 0), 0);
+        RC(baton_flush(ep), 0);
+    }
+    nap_ms(300);
+    baton_word_store(&shared->at, 0);
+    CHECK(waitpid(child, &status, 0) == child && !status, "the other one: %d", status);
     RC(baton_ep_close(ep), 0);
     RC(baton_cluster_close(cluster), 0);
     baton_net_place_remove(&place);
@@ -507,7 +589,8 @@ static const struct {
 } cases[] = {
     {"refuse", case_refuse},   {"signals", case_signals}, {"long", case_long},
     {"stale", case_stale},     {"leaks", case_leaks},     {"idle", case_idle},
-    {"stopped", case_stopped}, {"cost", case_cost},
+    {"stopped", case_stopped}, {"cost", case_cost},       {"quiet", case_quiet},
+    {"left", case_left},
 };
 
 int main(int argc, char **argv)
