@@ -6,7 +6,9 @@
  *
  * lab_plan.c      which runs there are
  * lab_run.c       carries them out, and the one-way time of the profile
- * lab_report.c    the report: the published figures beside ours
+ * lab_published.c the report's first part: the published figures beside ours
+ * lab_tried.c     what was tried to explain their differences
+ * lab_report.c    its tables of tails, fairness, and what explains them
  * lab_pictures.c  CSV, and what gnuplot draws from it
  */
 #ifndef BATON_BENCH_LAB_H
@@ -20,8 +22,15 @@ enum lab_suite {
     LAB_GROUPS,  /* sizes of farlock-g's groups */
     LAB_SECTION, /* length of the remote section */
     LAB_CROWD,   /* number of remote threads */
-    LAB_BYPASS   /* merge.bypass */
+    LAB_BYPASS,  /* merge.bypass */
+    LAB_BUDGETS, /* alock's, by index of lab_budgets, at one and at ten locks */
+    LAB_HOT      /* ts without pauses, by number of locks */
 };
+
+#define LAB_BUDGET_PAIRS 8
+extern const struct lab_budget {
+    unsigned local, remote;
+} lab_budgets[LAB_BUDGET_PAIRS];
 
 /* What is compared: a kind with its parameters. */
 enum lab_series {
@@ -79,7 +88,8 @@ struct lab_point {
     enum lab_suite suite;
     enum lab_series series;
     unsigned x; /* what the suite varies: locks, size, ns, threads on a remote node, bypasses */
-    unsigned y; /* LAB_GROUPS: 1 the remote size is varied, 0 the local one; + 2 at ten locks */
+    unsigned y; /* LAB_GROUPS: 1 the remote size is varied, 0 the local one; + 2 at ten locks.
+                 * LAB_BUDGETS: 1 at ten locks */
     unsigned locks, remote_threads, local_threads, nodes;
     uint64_t remote_cs_ns, seed;
     double measured_s;
@@ -158,6 +168,12 @@ static inline double lab_us(const struct baton_hist *h, double part)
 static inline double lab_per_s(const struct lab_sum *s, unsigned class)
 {
     return s->measured_s > 0 ? (double)s->acquisitions[class] / s->measured_s : 0;
+}
+
+/* Bounces an entry: those whose predecessor was of the other class. */
+static inline double lab_switches(const struct bench_fair *f)
+{
+    return f->entries ? (double)f->switches / (double)f->entries : 0;
 }
 
 #endif

@@ -30,7 +30,8 @@ int lab_close(FILE *f, const char *name)
 
 /* ---- Every run in a line */
 
-static const char *const suites[] = {"locks", "groups", "section", "crowd", "bypass"};
+static const char *const suites[] = {"locks",  "groups",  "section", "crowd",
+                                     "bypass", "budgets", "hot"};
 
 static void class_columns(FILE *f, const struct baton_hist *h)
 {
@@ -63,7 +64,7 @@ static int write_runs(const struct lab *lab)
         const struct bench_fair *v = &p->outcome->fair;
         fprintf(f, "%s%s,%u,%s,", suites[p->suite],
                 p->suite != LAB_GROUPS ? ""
-                : p->y                 ? "-remote"
+                : p->y % 2             ? "-remote"
                                        : "-local",
                 p->x, lab_series_names[p->series]);
         for (unsigned k = 0; k < p->params_n; k++)
@@ -73,10 +74,10 @@ static int write_runs(const struct lab *lab)
         class_columns(f, &r->local.latency);
         class_columns(f, &r->remote.latency);
         fprintf(f, ",%.5f,%" PRIu64 ",%.4f,%" PRIu64 ",%" PRIu64 ",%.3f,%.3f,%.3f,%.3f", r->jain,
-                r->bypasses, v->entries ? (double)v->switches / (double)v->entries : 0,
-                baton_hist_quantile(&v->latency, 0.999), baton_hist_quantile(&v->bound, 0.999),
-                bench_fair_unticketed(v, FAIR_LOCAL), bench_fair_unticketed(v, FAIR_REMOTE),
-                bench_fair_tickets(v, FAIR_LOCAL), bench_fair_tickets(v, FAIR_REMOTE));
+                r->bypasses, lab_switches(v), baton_hist_quantile(&v->latency, 0.999),
+                baton_hist_quantile(&v->bound, 0.999), bench_fair_unticketed(v, FAIR_LOCAL),
+                bench_fair_unticketed(v, FAIR_REMOTE), bench_fair_tickets(v, FAIR_LOCAL),
+                bench_fair_tickets(v, FAIR_REMOTE));
         fprintf(f, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
                 baton_hist_quantile(&v->doorway[FAIR_LOCAL], 0.999),
                 baton_hist_quantile(&v->doorway[FAIR_REMOTE], 0.999),
@@ -110,7 +111,7 @@ static double remote_rate(const struct lab_sum *s)
 
 static double switches(const struct lab_sum *s)
 {
-    return s->fair.entries ? (double)s->fair.switches / (double)s->fair.entries : 0;
+    return lab_switches(&s->fair);
 }
 
 static double remote_tickets(const struct lab_sum *s)
@@ -144,6 +145,13 @@ static const struct table {
     {"crowd-tickets", "Remote threads that wait with a ticket, 1 lock",
      "threads on each of 9 remote nodes", "mean number", LAB_CROWD, false, false, remote_tickets},
 };
+/* Whether a table shows a series: tickets of kinds without a doorway would look like none. */
+static bool shown(const struct lab *lab, const struct table *t, enum lab_series s)
+{
+    bool has_doorway = s != LAB_TS && s != LAB_ALOCK && s != LAB_ALOCK_R;
+    return lab_has(lab, t->suite, s) && (has_doorway || t->value != remote_tickets);
+}
+
 #define TABLES (sizeof(tables) / sizeof(*tables))
 
 static int write_table(const struct lab *lab, const struct table *t, struct lab_sum *sum)
@@ -156,13 +164,13 @@ static int write_table(const struct lab *lab, const struct table *t, struct lab_
         return -EIO;
     fprintf(f, "%s", t->x);
     for (unsigned s = 0; s < LAB_SERIES; s++)
-        if (lab_has(lab, t->suite, s))
+        if (shown(lab, t, s))
             fprintf(f, ",%s", lab_series_names[s]);
     fprintf(f, "\n");
     for (unsigned i = 0; i < n; i++) {
         fprintf(f, "%u", xs[i]);
         for (unsigned s = 0; s < LAB_SERIES; s++) {
-            if (!lab_has(lab, t->suite, s))
+            if (!shown(lab, t, s))
                 continue;
             lab_sum(lab, t->suite, s, xs[i], 0, sum);
             if (sum->runs)
@@ -326,6 +334,12 @@ static const char *const colours[LAB_SERIES] = {"#888888", "#e69f00", "#56b4e9",
                                                 "#009e73", "#7fcc55", "#0072b2",
                                                 "#d55e00", "#cc79a7", "#000000"};
 
+/* Lines lie on each other where locks behave alike: the later, the thinner. */
+static double width(unsigned series)
+{
+    return 1.5 + 0.3 * (LAB_SERIES - 1 - series);
+}
+
 static void script_lines(FILE *f, const struct lab *lab, const struct table *t)
 {
     unsigned column = 2;
@@ -334,9 +348,9 @@ static void script_lines(FILE *f, const struct lab *lab, const struct table *t)
         fprintf(f, "set xtics (1, 2, 5, 10, 50, 240)\nset xrange [0.9:280]\n");
     fprintf(f, "plot ");
     for (unsigned s = 0; s < LAB_SERIES; s++)
-        if (lab_has(lab, t->suite, s)) {
-            fprintf(f, "%s'%s.csv' using 1:%u with linespoints lw 2 lc rgb '%s' pt %u title '%s'",
-                    column > 2 ? ", " : "", t->name, column, colours[s], s + 1,
+        if (shown(lab, t, s)) {
+            fprintf(f, "%s'%s.csv' using 1:%u with linespoints lw %g lc rgb '%s' pt %u title '%s'",
+                    column > 2 ? ", " : "", t->name, column, width(s), colours[s], s + 1,
                     lab_series_names[s]);
             column++;
         }
@@ -352,25 +366,44 @@ static void script_distribution(FILE *f, const char *class)
     fprintf(f, "set xtics ('0' 1, '50' 2, '90' 10, '99' 100, '99.9' 1000, '99.99' 10000, '99.999' "
                "100000, '99.9999' 1000000)\nplot ");
     for (unsigned s = 0; s < LAB_SERIES; s++)
-        fprintf(f, "%s'%s.csv' using 1:%u with lines lw 2 lc rgb '%s' title '%s'", s ? ", " : "",
-                name, s + 2, colours[s], lab_series_names[s]);
+        fprintf(f, "%s'%s.csv' using 1:%u with lines lw %g lc rgb '%s' title '%s'", s ? ", " : "",
+                name, s + 2, width(s), colours[s], lab_series_names[s]);
     fprintf(f, "\n");
 }
 
-static void script_bars(FILE *f)
+static void script_waits(FILE *f)
 {
-    script_head(f, "waits", "Threads that wait at a time, 1 lock", "", "mean number", false, false);
-    fprintf(f, "set style data histograms\nset style histogram rowstacked\nset style fill solid "
-               "0.8\nset boxwidth 0.7\nset xtics rotate by -30 noenhanced\n"
-               "plot 'waits.csv' using 2:xtic(1) title 'local, in the doorway', '' using 3 title "
-               "'local, with a ticket', '' using 4 title 'remote, in the doorway', '' using 5 "
-               "title 'remote, with a ticket'\n");
+    script_head(f, "waits", "Threads that wait at a time, 1 lock", "ts and alock have no doorway",
+                "mean number", false, false);
+    fprintf(f,
+            "set style data histograms\nset style histogram rowstacked\nset style fill solid "
+            "0.8\nset boxwidth 0.7\nset xtics rotate by -30 noenhanced\nset key invert\n"
+            "plot 'waits.csv' using 2:xtic(1) lc rgb '#d55e00' title 'local, in the doorway', '' "
+            "using 3 lc rgb '#e69f00' title 'local, with a ticket', '' using 4 lc rgb '#56b4e9' "
+            "title 'remote, in the doorway', '' using 5 lc rgb '#0072b2' title 'remote, with a "
+            "ticket'\n");
+}
+
+static void script_bound(FILE *f)
+{
     script_head(f, "bound", "p99.9 of acquire and the bound of first come, first served, 1 lock",
                 "", "microseconds", false, true);
-    fprintf(f, "set style data histograms\nset style histogram clustered gap 1\nset style fill "
-               "solid 0.8\nset xtics rotate by -30 noenhanced\n"
-               "plot 'waits.csv' using 8:xtic(1) title 'local', '' using 9 title 'local, bound', "
-               "'' using 10 title 'remote', '' using 11 title 'remote, bound'\n");
+    fprintf(f, "set xrange [-0.5:%d.5]\nset xtics rotate by -30 noenhanced\n", LAB_SERIES - 1);
+    for (int k = 0; k < 2; k++) {
+        const char *class = k ? "remote" : "local", *shift = k ? "+" : "-";
+        const char *colour = k ? "#0072b2" : "#d55e00";
+        unsigned column = k ? 10 : 8;
+        /* A bound is a short line above its lock, a tail a point. */
+        fprintf(f,
+                "%s'waits.csv' every ::1 using ($0%s0.15):%u:(0.25):(0) with vectors nohead lw 3 "
+                "lc rgb '%s' "
+                "title '%s, bound', '' every ::1 using ($0%s0.15+0.125):%u%s with points pt %u ps "
+                "1.2 lc rgb "
+                "'%s' title '%s'",
+                k ? ", " : "plot ", shift, column + 1, colour, class, shift, column,
+                k ? "" : ":xtic(1)", k ? 7 : 9, colour, class);
+    }
+    fprintf(f, "\n");
 }
 
 static void script_order(FILE *f)
@@ -380,14 +413,15 @@ static void script_order(FILE *f)
             "set datafile separator ','\nset output 'order.svg'\n"
             "set multiplot layout 3,3 title 'Order of beginning (across) and of entry (up), 1 "
             "lock (simulated)'\nset xrange [0:%u]\nset yrange [0:%u]\nset xtics 100\nset ytics "
-            "100\nset grid\nset key top "
-            "left noenhanced\n",
+            "100\nset grid\nset key bottom "
+            "right opaque noenhanced\n",
             LAB_WINDOW, LAB_WINDOW);
     for (unsigned s = 0; s < LAB_SERIES; s++)
         fprintf(f,
                 "set title '%s' noenhanced\nplot 'order.csv' index %u using 1:2 with points pt 7 "
-                "ps 0.3 lc 2 title 'remote', 'order.csv' index %u using 1:2 with points pt 7 ps "
-                "0.35 lc 7 title 'local'\n",
+                "ps 0.3 lc rgb '#0072b2' title 'remote', 'order.csv' index %u using 1:2 with "
+                "points pt 7 ps "
+                "0.35 lc rgb '#d55e00' title 'local'\n",
                 lab_series_names[s], 2 * s + 1, 2 * s);
     fprintf(f, "unset multiplot\n");
 }
@@ -418,16 +452,28 @@ static void script_groups(FILE *f)
 
 static void script_bypass(FILE *f, struct lab_sum *sums)
 {
+    /* Beside the curve, where its numbers are not. */
+    static const struct {
+        enum lab_series series;
+        const char *offset;
+    } others[] = {{LAB_FARLOCK, "offset 1,-0.8"},
+                  {LAB_PUBLISHED, "right offset -0.5,-1.2"},
+                  {LAB_ALOCK, "offset 1,0.6"}};
     script_head(f, "bypass", "merge.bypass: local against remote tail, 1 lock",
-                "remote p99.9, microseconds", "local p99.9, microseconds", false, true);
-    fprintf(f, "set label 'farlock' at %g,%g point pt 5 offset 1,0\n",
-            remote_p999(&sums[LAB_FARLOCK]), local_p999(&sums[LAB_FARLOCK]));
-    fprintf(f, "set label 'farlock-pub' at %g,%g point pt 7 offset 1,0\n",
-            remote_p999(&sums[LAB_PUBLISHED]), local_p999(&sums[LAB_PUBLISHED]));
-    fprintf(f, "set label 'alock' at %g,%g point pt 9 offset 1,0\n", remote_p999(&sums[LAB_ALOCK]),
-            local_p999(&sums[LAB_ALOCK]));
-    fprintf(f, "plot 'bypass.csv' using 3:2 with linespoints lw 2 title 'merge', '' using 3:2:1 "
-               "with labels offset 0,1 notitle\n");
+                "remote p99.9, microseconds", "local p99.9, microseconds", true, true);
+    fprintf(f, "set xtics (500, 700, 1000, 1500, 2000, 3000, 5000, 7000, 10000, 15000)\n"
+               "stats 'bypass.csv' using 3 nooutput\nset xrange [0.9*STATS_min:1.15*STATS_max]\n"
+               "stats 'bypass.csv' using 2 nooutput\nset yrange [0.7*STATS_min:1.7*STATS_max]\n");
+    for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
+        fprintf(f, "set label '%s' at %g,%g %s noenhanced point pt 7 lc rgb '%s'\n",
+                lab_series_names[others[i].series], remote_p999(&sums[others[i].series]),
+                local_p999(&sums[others[i].series]), others[i].offset, colours[others[i].series]);
+    /* Neighbours would cover each other's numbers. */
+    fprintf(f,
+            "plot 'bypass.csv' using 3:2 with linespoints lw 2 lc rgb '%s' title 'merge, by "
+            "bypass', '' using 3:2:1 every 2 with labels offset -0.8,-0.8 notitle, '' using "
+            "3:2:1 every 2::1 with labels offset 0.8,0.9 notitle\n",
+            colours[LAB_MERGE]);
 }
 
 int lab_draw(const struct lab *lab, bool *drawn)
@@ -440,7 +486,8 @@ int lab_draw(const struct lab *lab, bool *drawn)
         script_lines(f, lab, &tables[i]);
     script_distribution(f, "local");
     script_distribution(f, "remote");
-    script_bars(f);
+    script_waits(f);
+    script_bound(f);
     script_order(f);
     script_groups(f);
     if (lab->has_bypass) {

@@ -168,6 +168,44 @@ static int plan_bypass(struct lab *lab)
     return 0;
 }
 
+/* The two ways in which the published 20 and 5 can be read, and what lies around them. */
+const struct lab_budget lab_budgets[LAB_BUDGET_PAIRS] = {{20, 5},  {20, 10}, {20, 15}, {20, 20},
+                                                         {12, 20}, {10, 10}, {5, 5},   {5, 20}};
+
+static int plan_budgets(struct lab *lab)
+{
+    for (unsigned y = 0; y < 2; y++)
+        for (unsigned i = 0; i < LAB_BUDGET_PAIRS; i++) {
+            if (lab->options->quick && i % 3)
+                continue;
+            struct lab_point *p = add(lab, LAB_BUDGETS, LAB_ALOCK, i);
+            if (!p)
+                return -ENOMEM;
+            p->y = y;
+            p->locks = y ? 10 : 1;
+            p->measured_s = y ? 0.05 : 0.1;
+            param(p, "alock.budget_local=%u", lab_budgets[i].local);
+            param(p, "alock.budget_remote=%u", lab_budgets[i].remote);
+        }
+    return 0;
+}
+
+static int plan_hot(struct lab *lab)
+{
+    for (unsigned i = 0; i < sizeof(lock_counts) / sizeof(*lock_counts); i++) {
+        if (lab->options->quick && lock_counts[i].locks != 1 && lock_counts[i].locks != 10)
+            continue;
+        struct lab_point *p = add(lab, LAB_HOT, LAB_TS, lock_counts[i].locks);
+        if (!p)
+            return -ENOMEM;
+        p->locks = lock_counts[i].locks;
+        p->measured_s = lock_counts[i].measured_s / 2;
+        param(p, "ts.pause_least=0");
+        param(p, "ts.pause_most=0");
+    }
+    return 0;
+}
+
 int lab_plan(struct lab *lab)
 {
     int rc = plan_locks(lab);
@@ -179,6 +217,10 @@ int lab_plan(struct lab *lab)
         rc = plan_crowd(lab);
     if (!rc)
         rc = plan_bypass(lab);
+    if (!rc)
+        rc = plan_budgets(lab);
+    if (!rc)
+        rc = plan_hot(lab);
     for (unsigned i = 0; i < lab->points_n; i++)
         lab->points[i].measured_s *= lab->options->length * (lab->options->quick ? 0.02 : 1);
     return rc;

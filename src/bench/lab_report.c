@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lab's report: the published figures beside ours, tables of tails, fairness, and what explains them. */
+/* The lab's report: tables of tails, fairness, and what explains them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -7,410 +7,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/lab.h"
+#include "bench/lab_report.h"
 
-#define LOCK_COUNTS_MAX 16
-
-struct report {
-    const struct lab *lab;
-    FILE *f;
-    bool pictures;
-    unsigned counts[LOCK_COUNTS_MAX], counts_n; /* numbers of locks */
-    struct lab_sum *sums;                       /* [count][series] */
-    struct lab_sum *scratch;
-};
-
-static const struct lab_sum *at(const struct report *r, unsigned count, enum lab_series s)
-{
-    return &r->sums[count * LAB_SERIES + s];
-}
-
-static void picture(const struct report *r, const char *name, const char *says)
+static void picture(const struct lab_report *r, const char *name, const char *says)
 {
     if (r->pictures)
         fprintf(r->f, "![%s](%s.svg)\n\n", says, name);
 }
 
-/* The seed's figures are ratios of tails: whichever of three percentiles is resolved by the samples. */
-static const double tail_parts[] = {0.999, 0.9999, 0.99999};
-#define TAILS (sizeof(tail_parts) / sizeof(*tail_parts))
-
-static bool resolved(const struct baton_hist *h, double part)
-{
-    return (double)h->count * (1 - part) >= 1;
-}
+const double lab_tail_parts[LAB_TAILS] = {0.999, 0.9999, 0.99999};
 
 static void tail_cell(FILE *f, const struct baton_hist *h, double part)
 {
     if (!h->count)
         fprintf(f, " -");
     else
-        fprintf(f, " %.1f%s", lab_us(h, part), resolved(h, part) ? "" : "*");
+        fprintf(f, " %.1f%s", lab_us(h, part), lab_resolved(h, part) ? "" : "*");
     fprintf(f, " |");
-}
-
-/* ---- Ratios over the numbers of locks */
-
-struct range {
-    double least, most;
-};
-
-static void widen(struct range *g, double v)
-{
-    if (!(v > 0) || isinf(v))
-        return;
-    g->least = g->least > 0 && g->least < v ? g->least : v;
-    g->most = g->most > v ? g->most : v;
-}
-
-/* How many times the local tail of `of` is that of `to`, at 1 to 10 locks. */
-static struct range tail_ratios(const struct report *r, enum lab_series of, enum lab_series to)
-{
-    struct range g = {0};
-    for (unsigned i = 0; i < r->counts_n; i++)
-        for (unsigned p = 0; p < TAILS && r->counts[i] <= 10; p++) {
-            const struct baton_hist *a = &at(r, i, of)->latency[FAIR_LOCAL];
-            const struct baton_hist *b = &at(r, i, to)->latency[FAIR_LOCAL];
-            if (resolved(a, tail_parts[p]) && resolved(b, tail_parts[p]))
-                widen(&g, lab_us(a, tail_parts[p]) / lab_us(b, tail_parts[p]));
-        }
-    return g;
-}
-
-static struct range rate_ratios(const struct report *r, enum lab_series of, enum lab_series to,
-                                unsigned locks)
-{
-    struct range g = {0};
-    for (unsigned i = 0; i < r->counts_n; i++)
-        if (!locks || r->counts[i] == locks)
-            widen(&g, lab_per_s(at(r, i, of), FAIR_LOCAL) / lab_per_s(at(r, i, to), FAIR_LOCAL));
-    return g;
-}
-
-static struct range join(struct range a, struct range b)
-{
-    widen(&a, b.least);
-    widen(&a, b.most);
-    return a;
-}
-
-static const enum lab_series beside[] = {LAB_PUBLISHED, LAB_FARLOCK, LAB_MERGE};
-#define BESIDE (sizeof(beside) / sizeof(*beside))
-
-/*
- * What is compared, the published value (the least and the most; one value: the most), and what moves our
- * figure away from it, in either direction.
- */
-static const struct figure {
-    const char *what, *published;
-    double least, most;
-    bool
-        rate; /* local throughput of the lock over that of the others; else local tails, the reverse */
-    unsigned locks; /* 0: tails at 1 to 10 locks, rates at all numbers of locks */
-    unsigned others_n;
-    enum lab_series others[3];
-    const char *why_less, *why_more;
-} figures[] = {
-    {"local tail, times lower than mcs' and ticket's (1-10 locks, the most)",
-     "62",
-     62,
-     62,
-     false,
-     0,
-     2,
-     {LAB_MCS, LAB_TICKET},
-     "Here mcs and ticket queue on an idle fabric: sections and hand-overs, without the congestion "
-     "and "
-     "the interference of real machines on top.",
-     "Remote threads get tickets more slowly here, against the length of a section, than on the "
-     "published "
-     "machines: that, and not the order, is what keeps the local tail low (see below)."},
-    {"local tail, times lower than alock's (1-10 locks, the most)",
-     "8",
-     8,
-     8,
-     false,
-     0,
-     1,
-     {LAB_ALOCK},
-     "With a local budget of 20 and a remote one of 5 alock favours local threads: one waits for 5 "
-     "remote "
-     "sections at most.",
-     "A local thread of alock waits for whole remote budgets."},
-    {"local tail, times lower than alock-r20's (1-10 locks, the most)",
-     "8",
-     8,
-     8,
-     false,
-     0,
-     1,
-     {LAB_ALOCK_R},
-     "Most of alock's local wait is for remote budgets, which are regular here.",
-     "With 12 local threads and a budget of 5 a local thread of alock waits for up to three remote "
-     "budgets of 20."},
-    {"local tail, times lower than ts' (1-10 locks)",
-     "55-5898",
-     55,
-     5898,
-     false,
-     0,
-     1,
-     {LAB_TS},
-     "Our ts backs off, with a bound on the pause, and simulated NICs serve retries evenly.",
-     "Nothing bounds the time that a thread of ts waits."},
-    {"local throughput, times that of ts, ticket, mcs (all numbers of locks, the most)",
-     "891",
-     891,
-     891,
-     true,
-     0,
-     3,
-     {LAB_TS, LAB_TICKET, LAB_MCS},
-     "Likely because the published baselines collapse under a hundred threads that poll or retry "
-     "at one NIC; "
-     "these do "
-     "not: mcs waits without polling, ticket backs off by its distance, ts by a growing pause.",
-     "Local threads of farlock never touch the NIC."},
-    {"local throughput, times alock's, 1 lock",
-     "11.9",
-     11.9,
-     11.9,
-     true,
-     1,
-     1,
-     {LAB_ALOCK},
-     "With a local budget of 20 and a remote one of 5 alock favours local threads.",
-     "Nearly all remote threads wait without a ticket, and local ones take turns alone."},
-    {"local throughput, times alock-r20's, 1 lock",
-     "11.9",
-     11.9,
-     11.9,
-     true,
-     1,
-     1,
-     {LAB_ALOCK_R},
-     "alock serves 5 local threads to 20 remote ones here too.",
-     "alock serves 5 local threads to 20 remote ones; in farlock nearly all remote threads wait "
-     "without "
-     "a ticket, and local ones take turns alone."},
-    {"local throughput, times alock's, 10 locks",
-     "2",
-     2,
-     2,
-     true,
-     10,
-     1,
-     {LAB_ALOCK},
-     "With a local budget of 20 and a remote one of 5 alock favours local threads.",
-     "With fewer remote waiters a lock, local threads rarely wait for more than one of them."},
-    {"local throughput, times alock-r20's, 10 locks",
-     "2",
-     2,
-     2,
-     true,
-     10,
-     1,
-     {LAB_ALOCK_R},
-     "With fewer remote waiters a lock its remote budget is seldom used up.",
-     "With a dozen threads at each lock a remote budget of 20 still means all who wait, and a "
-     "local "
-     "thread of farlock waits for one or two with a ticket."},
-};
-#define FIGURES (sizeof(figures) / sizeof(*figures))
-
-static struct range ratios(const struct report *r, const struct figure *g, enum lab_series of)
-{
-    struct range all = {0};
-    for (unsigned i = 0; i < g->others_n; i++)
-        all = join(all, g->rate ? rate_ratios(r, of, g->others[i], g->locks)
-                                : tail_ratios(r, g->others[i], of));
-    return all;
-}
-
-static void range_cell(FILE *f, struct range g, bool both)
-{
-    if (!(g.most > 0))
-        fprintf(f, " - |");
-    else if (both)
-        fprintf(f, " %.3g-%.3g |", g.least, g.most);
-    else
-        fprintf(f, " %.3g |", g.most);
-}
-
-static bool near_to(double ours, double theirs)
-{
-    return ours <= 1.5 * theirs && ours >= theirs / 1.5;
-}
-
-/* "L5 R3 L7": runs of one class in the order of entry. */
-static void order_text(const struct lab_arrivals *a, char *out, size_t bytes)
-{
-    size_t used = 0;
-    *out = 0;
-    for (unsigned i = 0, k; i < a->count && used < bytes; i = k) {
-        bool remote = a->order[i] >= LAB_THREADS;
-        for (k = i; k < a->count && (a->order[k] >= LAB_THREADS) == remote; k++)
-            ;
-        used += (size_t)snprintf(out + used, bytes - used, "%s%c%u", i ? " " : "",
-                                 remote ? 'R' : 'L', k - i);
-    }
-}
-
-/* From the opening to the entry of who waits longest after it. */
-static double longest_us(const struct lab_arrivals *a)
-{
-    uint64_t last = a->opened;
-    for (unsigned i = 0; i < LAB_ARRIVALS; i++)
-        last = a->entered[i] > last ? a->entered[i] : last;
-    return (double)(last - a->opened) / 1000;
-}
-
-static void arrivals_row(const struct report *r)
-{
-    fprintf(r->f,
-            "| 12 local, then 12 remote arrivals: longest wait after the opening; order kept | "
-            "135.30 us; yes |");
-    for (unsigned k = 0; k < BESIDE; k++) {
-        const struct lab_arrivals *a = &r->lab->arrivals[beside[k]];
-        fprintf(r->f, " %.2f us; %s |", longest_us(a), a->in_order ? "yes" : "no");
-    }
-    const struct lab_arrivals *a = &r->lab->arrivals[LAB_PUBLISHED];
-    fprintf(r->f, " %s |\n",
-            a->in_order && near_to(longest_us(a), 135.30) ? "within 1.5, in order" : "no");
-}
-
-static void arrivals(const struct report *r)
-{
-    FILE *f = r->f;
-    fprintf(f,
-            "## Controlled arrivals\n\n"
-            "A remote thread holds the lock while 12 local threads (L) and then 12 remote ones (R) "
-            "ask for it, one after the other; then it opens it, and they go through once each.\n\n"
-            "| lock | order kept | who went through | last entry after the opening |\n"
-            "|---|---|---|---|\n");
-    for (unsigned s = 0; s < LAB_SERIES; s++) {
-        const struct lab_arrivals *a = &r->lab->arrivals[s];
-        char order[128];
-        order_text(a, order, sizeof(order));
-        fprintf(f, "| %s | %s | %s | %.2f us |\n", lab_series_names[s], a->in_order ? "yes" : "no",
-                order, longest_us(a));
-    }
-    fprintf(f, "\n");
-}
-
-static void spread_row(const struct report *r)
-{
-    fprintf(r->f, "| spread of p99.999 over the runs (the most) | 14.88 %% |");
-    for (unsigned k = 0; k < BESIDE; k++) {
-        double most = 0;
-        for (unsigned i = 0; i < r->counts_n; i++)
-            most = fmax(most, at(r, i, beside[k])->tail_spread);
-        fprintf(r->f, " %.2f %% |", 100 * most);
-    }
-    fprintf(r->f, " |\n");
-}
-
-/* The smallest size whose local tail is within 2 % of the least; bounces at the first and last size. */
-static unsigned best_group(const struct report *r, unsigned y, double *first, double *last)
-{
-    unsigned xs[32], n = lab_values(r->lab, LAB_GROUPS, y, xs, 32), best = 0;
-    double tails[32], least = 0;
-    for (unsigned i = 0; i < n; i++) {
-        lab_sum(r->lab, LAB_GROUPS, LAB_FARLOCK_G, xs[i], y, r->scratch);
-        const struct bench_fair *v = &r->scratch->fair;
-        tails[i] = lab_us(&r->scratch->latency[FAIR_LOCAL], 0.999);
-        least = !i || tails[i] < least ? tails[i] : least;
-        *(i ? last : first) = v->entries ? (double)v->switches / (double)v->entries : 0;
-    }
-    for (unsigned i = n; i-- > 0;)
-        if (tails[i] <= 1.02 * least)
-            best = xs[i];
-    return best;
-}
-
-static void published(const struct report *r)
-{
-    FILE *f = r->f;
-    fprintf(f, "## The published figures beside ours\n\n"
-               "Ratios are of figures from the same plan. *published cost* is farlock with "
-               "`farlock.chain=off`: every operation is waited for, as in the published code. "
-               "*chained* is the same lock at the cost that the contract allows.\n\n"
-               "| figure | published | published cost | chained | merge | published cost agrees |\n"
-               "|---|---|---|---|---|---|\n");
-    for (unsigned i = 0; i < FIGURES; i++) {
-        bool both = figures[i].least < figures[i].most;
-        struct range g = ratios(r, &figures[i], LAB_PUBLISHED);
-        fprintf(f, "| %s | %s× |", figures[i].what, figures[i].published);
-        for (unsigned k = 0; k < BESIDE; k++)
-            range_cell(f, ratios(r, &figures[i], beside[k]), both);
-        fprintf(f, " %s |\n",
-                !(g.most > 0) ? "not resolved"
-                : both
-                    ? g.most >= figures[i].least && g.least <= figures[i].most ? "overlaps" : "no"
-                : near_to(g.most, figures[i].most) ? "within 1.5"
-                                                   : "no");
-    }
-    arrivals_row(r);
-    spread_row(r);
-    for (unsigned y = 0; y < LAB_GROUP_SWEEPS; y++) {
-        double first = 0, last = 0;
-        unsigned best = best_group(r, y, &first, &last);
-        const char *locks = y < 2 ? "1 lock" : "10 locks";
-        if (y % 2 == 0)
-            fprintf(f,
-                    "| smallest size of local groups within 2 %% of the best local p99.9, %s | 5 | "
-                    "%u | | | %s |\n",
-                    locks, best, best >= 3 && best <= 8 ? "yes" : "no");
-        else
-            fprintf(
-                f,
-                "| bounces with the largest remote groups, times those of size 1, %s | more than "
-                "1 | %.3g | | | %s |\n",
-                locks, first > 0 ? last / first : 0, last > first ? "yes" : "no");
-    }
-    fprintf(f, "| tails and throughput of a B+tree with the lock | 14×, same throughput | not "
-               "measured here | | | |\n\n");
-
-    fprintf(f, "### Where they differ, and why\n\n");
-    for (unsigned i = 0; i < FIGURES; i++) {
-        struct range g = ratios(r, &figures[i], LAB_PUBLISHED);
-        if (!(g.most > 0))
-            continue;
-        bool less = g.most<figures[i].least / 1.5, more = g.least> figures[i].most * 1.5;
-        if (figures[i].least == figures[i].most)
-            more = g.most > figures[i].most * 1.5;
-        if (less || more)
-            fprintf(f, "- *%s*: %s here. %s\n", figures[i].what, less ? "less" : "more",
-                    less ? figures[i].why_less : figures[i].why_more);
-    }
-    double first = 0, last = 0;
-    unsigned best = best_group(r, 0, &first, &last);
-    if (best < 3)
-        fprintf(
-            f,
-            "- *size of local groups*: any size above 1 does here. The 12 local threads go through "
-            "between two remote ones, and all that a group saves is their tickets.\n");
-    best_group(r, 1, &first, &last);
-    if (last <= first)
-        fprintf(
-            f,
-            "- *bounces with remote groups*: fewer here. A remote group shares one ticket, so "
-            "remote "
-            "threads get their places sooner: fewer local ones pass meanwhile, and the local tail "
-            "goes up (see the sizes of groups). That remote groups hurt is seen here too, in the "
-            "local tail and not in the bounces.\n");
-    fprintf(f,
-            "- All values come from one profile of a NIC, most of whose constants are "
-            "assumptions (`baton info --profile %s`): ratios between locks that do the same "
-            "kinds of operations are worth more than absolute times.\n",
-            r->lab->options->profile);
-    fprintf(f, "- The published runs lasted 20 s each; these are shorter (below), and a value with "
-               "a star is the greatest of too few samples for its percentile.\n\n");
 }
 
 /* ---- Tables by number of locks */
 
-static void tails(const struct report *r)
+static void tails(const struct lab_report *r)
 {
     FILE *f = r->f;
     fprintf(f,
@@ -427,7 +45,7 @@ static void tails(const struct report *r)
     picture(r, "latency-local", "distribution of local latency");
     picture(r, "latency-remote", "distribution of remote latency");
     for (unsigned i = 0; i < r->counts_n; i++) {
-        const struct lab_sum *any = at(r, i, 0);
+        const struct lab_sum *any = lab_at(r, i, 0);
         fprintf(f, "### %u lock%s\n\n%u runs of %.4g s measured each.\n\n", r->counts[i],
                 r->counts[i] == 1 ? "" : "s", any->runs,
                 any->runs ? any->measured_s / any->runs : 0);
@@ -437,15 +55,15 @@ static void tails(const struct report *r)
                     "|---|---|---|---|---|---|---|---|---|\n",
                     class == FAIR_LOCAL ? "local" : "remote");
             for (unsigned s = 0; s < LAB_SERIES; s++) {
-                const struct baton_hist *h = &at(r, i, s)->latency[class];
+                const struct baton_hist *h = &lab_at(r, i, s)->latency[class];
                 double mean = baton_hist_mean(h);
                 fprintf(f, "| %s |", lab_series_names[s]);
                 tail_cell(f, h, 0.5);
-                for (unsigned p = 0; p < TAILS; p++)
-                    tail_cell(f, h, tail_parts[p]);
+                for (unsigned p = 0; p < LAB_TAILS; p++)
+                    tail_cell(f, h, lab_tail_parts[p]);
                 fprintf(f, " %.1f | %.3f | %.0f | %" PRIu64 " |\n", (double)h->max / 1000,
                         mean > 0 ? baton_hist_deviation(h) / mean : 0,
-                        lab_per_s(at(r, i, s), class), h->count);
+                        lab_per_s(lab_at(r, i, s), class), h->count);
             }
             fprintf(f, "\n");
         }
@@ -453,13 +71,11 @@ static void tails(const struct report *r)
                 "| lock | bounces per entry | bypasses per entry | Jain | overtaken, p99.9 local / "
                 "remote |\n|---|---|---|---|---|\n");
         for (unsigned s = 0; s < LAB_SERIES; s++) {
-            const struct lab_sum *sum = at(r, i, s);
+            const struct lab_sum *sum = lab_at(r, i, s);
             double entries = sum->entries ? (double)sum->entries : 1;
             fprintf(f, "| %s | %.3f | %.3f | %.4f | %" PRIu64 " / %" PRIu64 " |\n",
-                    lab_series_names[s],
-                    sum->fair.entries ? (double)sum->fair.switches / (double)sum->fair.entries : 0,
-                    (double)sum->bypasses / entries, sum->jain,
-                    baton_hist_quantile(&sum->fair.overtaken[FAIR_LOCAL], 0.999),
+                    lab_series_names[s], lab_switches(&sum->fair), (double)sum->bypasses / entries,
+                    sum->jain, baton_hist_quantile(&sum->fair.overtaken[FAIR_LOCAL], 0.999),
                     baton_hist_quantile(&sum->fair.overtaken[FAIR_REMOTE], 0.999));
         }
         fprintf(f, "\n");
@@ -469,7 +85,7 @@ static void tails(const struct report *r)
     picture(r, "order", "order of beginning and of entry");
 }
 
-static void groups(const struct report *r)
+static void groups(const struct lab_report *r)
 {
     FILE *f = r->f;
     fprintf(f,
@@ -477,17 +93,18 @@ static void groups(const struct report *r)
             "one is 1.\n\n");
     for (unsigned y = 0; y < LAB_GROUP_SWEEPS; y++) {
         unsigned xs[32], n = lab_values(r->lab, LAB_GROUPS, y, xs, 32);
-        fprintf(f,
-                "| %s size, %s | local p99.9 | remote p99.9 | per second | bounces |\n"
-                "|---|---|---|---|---|\n",
-                y % 2 ? "remote" : "local", y < 2 ? "1 lock" : "10 locks");
+        fprintf(
+            f,
+            "| %s size, %s | local p99.9 | remote p99.9 | per second | bounces | remote threads "
+            "with a ticket |\n|---|---|---|---|---|---|\n",
+            y % 2 ? "remote" : "local", y < 2 ? "1 lock" : "10 locks");
         for (unsigned i = 0; i < n; i++) {
             lab_sum(r->lab, LAB_GROUPS, LAB_FARLOCK_G, xs[i], y, r->scratch);
             const struct lab_sum *s = r->scratch;
-            fprintf(f, "| %u | %.1f | %.1f | %.0f | %.3f |\n", xs[i],
+            fprintf(f, "| %u | %.1f | %.1f | %.0f | %.3f | %.1f |\n", xs[i],
                     lab_us(&s->latency[FAIR_LOCAL], 0.999), lab_us(&s->latency[FAIR_REMOTE], 0.999),
-                    lab_per_s(s, FAIR_LOCAL) + lab_per_s(s, FAIR_REMOTE),
-                    s->fair.entries ? (double)s->fair.switches / (double)s->fair.entries : 0);
+                    lab_per_s(s, FAIR_LOCAL) + lab_per_s(s, FAIR_REMOTE), lab_switches(&s->fair),
+                    bench_fair_tickets(&s->fair, FAIR_REMOTE));
         }
         fprintf(f, "\n");
     }
@@ -503,12 +120,12 @@ static double over(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
-static void bound(const struct report *r)
+static void bound(const struct lab_report *r)
 {
     FILE *f = r->f;
     double least_remote = 0;
     for (unsigned s = 0; s < LAB_SERIES; s++) {
-        double v = lab_us(&at(r, 0, s)->latency[FAIR_REMOTE], 0.999);
+        double v = lab_us(&lab_at(r, 0, s)->latency[FAIR_REMOTE], 0.999);
         least_remote = !s || v < least_remote ? v : least_remote;
     }
     fprintf(
@@ -523,7 +140,7 @@ static void bound(const struct report *r)
         "p99.9 | over the lowest of all |\n|---|---|---|---|---|---|---|---|---|\n",
         r->lab->one_way_ns);
     for (unsigned s = 0; s < LAB_SERIES; s++) {
-        const struct lab_sum *sum = at(r, 0, s);
+        const struct lab_sum *sum = lab_at(r, 0, s);
         double all = lab_us(&sum->fair.latency, 0.999), least = lab_us(&sum->fair.bound, 0.999);
         double local = lab_us(&sum->latency[FAIR_LOCAL], 0.5);
         double remote = lab_us(&sum->latency[FAIR_REMOTE], 0.5);
@@ -536,7 +153,7 @@ static void bound(const struct report *r)
     picture(r, "bound", "tails and bounds");
 }
 
-static void waits(const struct report *r)
+static void waits(const struct lab_report *r)
 {
     FILE *f = r->f;
     fprintf(f,
@@ -550,7 +167,7 @@ static void waits(const struct report *r)
             "|---|---|---|---|---|---|---|---|\n");
     for (unsigned s = 0; s < LAB_SERIES; s++)
         for (unsigned class = 0; class < FAIR_CLASSES; class ++) {
-            const struct bench_fair *v = &at(r, 0, s)->fair;
+            const struct bench_fair *v = &lab_at(r, 0, s)->fair;
             if (!v->doorway[class].count)
                 continue;
             fprintf(f, "| %s | %s | %.2f | %.2f | %.1f | %.1f | %.1f | %.1f |\n",
@@ -563,7 +180,7 @@ static void waits(const struct report *r)
     picture(r, "waits", "threads that wait");
 }
 
-static void sweep(const struct report *r, enum lab_suite suite, const char *x)
+static void sweep(const struct lab_report *r, enum lab_suite suite, const char *x)
 {
     FILE *f = r->f;
     unsigned xs[32], n = lab_values(r->lab, suite, 0, xs, 32);
@@ -597,7 +214,7 @@ static void sweep(const struct report *r, enum lab_suite suite, const char *x)
  * whatever the section: the least time of the sweep. With a long section it is the section and a hand-over.
  * From the two follows the section above which tickets pile up; the sweep shows where they do.
  */
-static void prediction(const struct report *r)
+static void prediction(const struct lab_report *r)
 {
     static const enum lab_series of[] = {LAB_FARLOCK, LAB_PUBLISHED};
     unsigned xs[32], n = lab_values(r->lab, LAB_SECTION, 0, xs, 32);
@@ -630,7 +247,7 @@ static void prediction(const struct report *r)
             "what is left of that time behind the longest section.\n\n");
 }
 
-static void explanation(const struct report *r)
+static void explanation(const struct lab_report *r)
 {
     FILE *f = r->f;
     fprintf(f,
@@ -652,7 +269,7 @@ static void explanation(const struct report *r)
     picture(r, "crowd-tickets", "remote tickets by remote threads");
 }
 
-static void bypass(const struct report *r)
+static void bypass(const struct lab_report *r)
 {
     FILE *f = r->f;
     unsigned xs[32], n = lab_values(r->lab, LAB_BYPASS, 0, xs, 32);
@@ -661,8 +278,8 @@ static void bypass(const struct report *r)
     double local[OF], remote[OF];
     bool at_or_below[OF] = {false};
     for (unsigned k = 0; k < OF; k++) {
-        local[k] = lab_us(&at(r, 0, of[k])->latency[FAIR_LOCAL], 0.999);
-        remote[k] = lab_us(&at(r, 0, of[k])->latency[FAIR_REMOTE], 0.999);
+        local[k] = lab_us(&lab_at(r, 0, of[k])->latency[FAIR_LOCAL], 0.999);
+        remote[k] = lab_us(&lab_at(r, 0, of[k])->latency[FAIR_REMOTE], 0.999);
     }
     fprintf(f, "## The policy knob: merge.bypass\n\n");
     if (!r->lab->has_bypass) {
@@ -691,7 +308,7 @@ static void bypass(const struct report *r)
     picture(r, "bypass", "local against remote tail");
 }
 
-static void head(const struct report *r)
+static void head(const struct lab_report *r)
 {
     const struct lab_options *o = r->lab->options;
     FILE *f = r->f;
@@ -716,8 +333,8 @@ static void head(const struct report *r)
 
 int lab_write_report(const struct lab *lab, bool pictures)
 {
-    struct report r = {.lab = lab, .pictures = pictures};
-    r.counts_n = lab_values(lab, LAB_LOCKS, 0, r.counts, LOCK_COUNTS_MAX);
+    struct lab_report r = {.lab = lab, .pictures = pictures};
+    r.counts_n = lab_values(lab, LAB_LOCKS, 0, r.counts, LAB_LOCK_COUNTS_MAX);
     r.sums = calloc((size_t)r.counts_n * LAB_SERIES + 1, sizeof(*r.sums));
     if (!r.sums)
         return -ENOMEM;
@@ -729,9 +346,9 @@ int lab_write_report(const struct lab *lab, bool pictures)
     int rc = r.f ? 0 : -EIO;
     if (!rc) {
         head(&r);
-        published(&r);
+        lab_report_published(&r);
         tails(&r);
-        arrivals(&r);
+        lab_report_arrivals(&r);
         groups(&r);
         bound(&r);
         waits(&r);

@@ -31,6 +31,9 @@ for section in 'published figures beside ours' 'Tails, throughput, bounces' 'Con
     'bound of first come' 'before and after the doorway' 'What makes a local tail low' 'policy knob'; do
     grep -q "^## .*$section" report.md || complain "report.md has no section \"$section\""
 done
+for try in budgets 'retries without pauses'; do
+    grep -q "^### Tried: .*$try" report.md || complain "report.md does not tell of $try"
+done
 for figure in 62× 8× 55-5898× 891× 11.9× 2× '14.88 %' '135.30'; do
     grep -q "^|.*| $figure" report.md || complain "report.md does not have the published $figure"
 done
@@ -49,6 +52,12 @@ for csv in runs waits locks-local-p999 locks-switches section-tickets crowd-loca
     [ "$(awk -F, '{print NF}' $csv.csv | sort -u | wc -l)" = 1 ] || complain "$csv.csv is not a table"
     [ "$(wc -l <$csv.csv)" -ge 3 ] || complain "$csv.csv has no rows"
 done
+
+# The lines of a sweep of groups vary what they say.
+awk -F, '$1 == "groups-local" {local++; wrong += $4 !~ /group_remote=1$/}
+    $1 == "groups-remote" {remote++; wrong += $4 !~ /group_local=1;/}
+    END {exit !(local == 4 && remote == 4 && !wrong)}' runs.csv || complain "groups in runs.csv"
+! head -1 section-tickets.csv | grep -q alock || complain "alock has no tickets to be shown"
 
 for lock in ticket mcs merge; do
     awk -F, -v lock=$lock '$1 == lock {found = 1; if ($6 + 0 < $7 + 0) exit 1} END {exit !found}' \
