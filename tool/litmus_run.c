@@ -23,8 +23,12 @@
 
 #define ARENA_BYTES ((size_t)4 << 20) /* of a node of a given cluster */
 
+enum { MODELS = 4 };
+
 struct state {
     struct litmus_trials all;
+    enum baton_model models[MODELS]; /* as asked for; none: what fits the test */
+    unsigned models_n;
     struct members members;
     unsigned nodes; /* 0: not given */
     struct litmus_paths paths;
@@ -59,8 +63,9 @@ static const struct argp_option options[] = {
      "Nodes of the cluster (as many as the tests need); with --rendezvous: be node 0, and found it",
      0},
     {"model", OPT_MODEL, "MODEL", 0,
-     "Compare with tso, wait, spec or impl; else with tso, and with spec where a test has locks or "
-     "sequentially consistent memory",
+     "Compare with tso, wait, spec or impl, or with several, each given so; else with tso, and "
+     "with "
+     "spec where a test has locks or sequentially consistent memory",
      0},
     {"lock", OPT_LOCK, "KIND", 0, "Under spec, locks are of this kind (ticket); see baton info", 0},
     {"runs", OPT_RUNS, "N", 0, "Run each test N times (10000)", 0},
@@ -92,8 +97,10 @@ static void choose_model(struct argp_state *state, struct state *s, const char *
     int model = baton_model_parse(name);
     if (model < 0)
         argp_error(state, "--model takes tso, wait, spec or impl, not \"%s\"", name);
-    s->all.model = (enum baton_model)model;
-    s->all.any_model = false;
+    for (unsigned i = 0; i < s->models_n; i++)
+        if (s->models[i] == (enum baton_model)model)
+            return;
+    s->models[s->models_n++] = (enum baton_model)model;
 }
 
 static void choose_kind(struct argp_state *state, struct state *s, const char *name)
@@ -195,23 +202,26 @@ static const struct argp argp = {
 
 /* ---- Before anything runs */
 
+/* One trial for each test and model. */
 static void read_all(struct state *s)
 {
-    s->trial = calloc(s->paths.n + 1, sizeof(*s->trial));
+    unsigned models = s->models_n ? s->models_n : 1;
+    s->trial = calloc(s->paths.n * models + 1, sizeof(*s->trial));
     if (!s->trial) {
         fprintf(stderr, "%s\n", strerror(ENOMEM));
         exit(CMD_USAGE);
     }
-    for (size_t i = 0; i < s->paths.n; i++) {
+    for (size_t i = 0; i < s->paths.n * models; i++) {
         struct litmus_trial *t = &s->trial[s->trials_n];
-        if (litmus_read(s->paths.path[i], &t->program)) {
+        if (litmus_read(s->paths.path[i / models], &t->program)) {
             s->status = CMD_USAGE;
+            i += models - 1; /* it is told once */
             continue;
         }
         t->all = &s->all;
-        t->path = s->paths.path[i];
+        t->path = s->paths.path[i / models];
         t->engine_rc = -ENODATA;
-        litmus_trial_ask(t);
+        litmus_trial_ask(t, s->models_n ? &s->models[i % models] : NULL);
         s->trials_n++;
     }
 }
@@ -227,8 +237,10 @@ static char *terms_of(const struct state *s)
     FILE *to = open_memstream(&text, &size);
     if (!to)
         return NULL;
-    fprintf(to, "baton " BATON_VERSION " litmus run\n--model %s\n--lock %s\n--runs %" PRIu64 "\n",
-            s->all.any_model ? "" : baton_model_name(s->all.model), f->kind, s->all.runs);
+    fprintf(to, "baton " BATON_VERSION " litmus run\n");
+    for (unsigned i = 0; i < s->models_n; i++)
+        fprintf(to, "--model %s\n", baton_model_name(s->models[i]));
+    fprintf(to, "--lock %s\n--runs %" PRIu64 "\n", f->kind, s->all.runs);
     fprintf(to, "--seed %" PRIu64 "\n--batch %u\n--round %" PRId64 "\n", f->settings.seed,
             f->settings.batch, f->settings.round);
     for (size_t i = 0; i < s->trials_n; i++) {
@@ -295,17 +307,29 @@ static enum litmus_model plan_model(enum baton_model model)
                                        : LITMUS_PRIMITIVE;
 }
 
-/* Adds what can run of the trials from `i` on, at most `most` of them; returns how many were looked at. */
+/* The same runs serve both: the test and what of it runs are the same, and only the model is another. */
+static bool same_runs(const struct litmus_trial *a, const struct litmus_trial *b)
+{
+    return a->path == b->path && plan_model(a->model) == plan_model(b->model);
+}
+
+/*
+ * Adds what can run of the trials from `i` on, at most `most` tests; returns how many trials were looked at. Trials
+ * with the same number have the same runs.
+ */
 static size_t enlist(struct state *s, struct litmus_fleet *fleet, size_t i, size_t most,
                      int *numbers)
 {
     size_t begin = i;
-    for (; i < s->trials_n && most; i++) {
+    for (; i < s->trials_n; i++) {
         struct litmus_trial *t = &s->trial[i];
         const char *reason = NULL;
-        numbers[i] = -1;
-        if (t->skipped)
+        bool again = i > begin && numbers[i - 1] >= 0 && same_runs(t - 1, t);
+        numbers[i] = again && !t->skipped ? numbers[i - 1] : -1;
+        if (t->skipped || again)
             continue;
+        if (!most)
+            break;
         numbers[i] =
             litmus_fleet_add(fleet, &t->program, plan_model(t->model), s->all.runs, &reason);
         if (numbers[i] == -EOPNOTSUPP)
@@ -318,22 +342,31 @@ static size_t enlist(struct state *s, struct litmus_fleet *fleet, size_t i, size
     return i - begin;
 }
 
-static int run_one(struct state *s, struct litmus_fleet *fleet, struct litmus_trial *t, int number)
+/* Runs what all trials of this number ask for; returns how many have been served, at least one. */
+static size_t run_one(struct state *s, struct litmus_fleet *fleet, size_t at, size_t end,
+                      const int *numbers, int *broken)
 {
     const struct litmus_tally *tally = NULL;
     double begin = baton_clock_s(CLOCK_MONOTONIC);
-    int rc = number < 0 ? 0 : litmus_fleet_run(fleet, (unsigned)number, &tally);
-    t->seconds = baton_clock_s(CLOCK_MONOTONIC) - begin;
-    if (rc)
-        failed(t, rc);
-    if (!tells(s))
-        return rc;
-    if (litmus_trial_judge(t, tally))
-        failed(t, -ENOMEM);
-    litmus_trial_print(t, stdout);
-    fflush(stdout);  /* the next one may take its time */
-    t->tally = NULL; /* the next test counts there */
-    return rc;
+    int number = numbers[at],
+        rc = number < 0 ? 0 : litmus_fleet_run(fleet, (unsigned)number, &tally);
+    double seconds = baton_clock_s(CLOCK_MONOTONIC) - begin;
+    size_t i = at;
+    *broken = rc;
+    do {
+        struct litmus_trial *t = &s->trial[i];
+        t->seconds = seconds;
+        if (rc)
+            failed(t, rc);
+        if (!tells(s))
+            continue;
+        if (litmus_trial_judge(t, tally))
+            failed(t, -ENOMEM);
+        litmus_trial_print(t, stdout);
+        fflush(stdout);  /* the next one may take its time */
+        t->tally = NULL; /* the next test counts there */
+    } while (++i < end && number >= 0 && numbers[i] == number);
+    return i - at;
 }
 
 static void progress(const struct state *s, size_t at)
@@ -359,9 +392,9 @@ static int run_all(struct state *s)
             any |= numbers[k] >= 0;
         rc = any ? litmus_fleet_start(fleet) : 0;
         int broken = rc;
-        for (; i < end && !broken; i++) {
+        while (i < end && !broken) {
             progress(s, i);
-            broken = run_one(s, fleet, &s->trial[i], numbers[i]);
+            i += run_one(s, fleet, i, end, numbers, &broken);
         }
         char words[256];
         snprintf(words, sizeof(words), "%s", baton_error_detail());
@@ -437,9 +470,7 @@ static int run(const struct cmd *self, int argc, char **argv)
                                                      .batch = 64,
                                                      .round = -1,
                                                      .patience_ns = 60000000000u}},
-                              .runs = 10000,
-                              .any_model = true,
-                              .model = BATON_MODEL_TSO}};
+                              .runs = 10000}};
     double begin = baton_clock_s(CLOCK_MONOTONIC);
     argp_parse(self->argp, argc, argv, 0, NULL, &s);
     read_all(&s);

@@ -22,11 +22,11 @@ static int expected_of(const struct baton_program *p, enum baton_model model)
     return -1;
 }
 
-bool litmus_trial_ask(struct litmus_trial *t)
+bool litmus_trial_ask(struct litmus_trial *t, const enum baton_model *model)
 {
     const char *reason;
-    t->model = t->all->model;
-    if (t->all->any_model && baton_program_supports(&t->program, t->model, &reason))
+    t->model = model ? *model : BATON_MODEL_TSO;
+    if (!model && baton_program_supports(&t->program, t->model, &reason))
         t->model = BATON_MODEL_SPEC;
     if (baton_program_supports(&t->program, t->model, &t->skipped))
         return false;

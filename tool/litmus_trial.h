@@ -12,8 +12,6 @@
 struct litmus_trials {
     struct litmus_fleet_opts fleet;
     uint64_t runs, max_states;
-    bool any_model; /* no model is asked for: tso, or spec where a test has libraries */
-    enum baton_model model;
     bool json, show_all;
 };
 
@@ -50,9 +48,9 @@ struct litmus_trial {
 };
 
 /*
- * Asks the model. False: this test is skipped, and why.
+ * Asks the model; null: tso, or spec where a test has libraries. False: this test is skipped, and why.
  */
-bool litmus_trial_ask(struct litmus_trial *trial);
+bool litmus_trial_ask(struct litmus_trial *trial, const enum baton_model *model);
 
 /* Sorts out what was seen; the tally may be null when nothing was. -ENOMEM. */
 int litmus_trial_judge(struct litmus_trial *trial, const struct litmus_tally *tally);

@@ -171,6 +171,13 @@ status() {
     ends 2 'cond or all' --show some fig5.litmus
     ends 2 '--swap goes with --fabric step and sim' --swap fig5.litmus
     ends 0 '1 tests, 1 skipped' --model wait fig5-poll.litmus
+    # Two models, one set of runs; one model twice is one.
+    ends 0 '4 tests, 1 skipped' --model tso --model wait --model tso fig5.litmus fig5-poll.litmus
+    [ "$(grep -c '^Observation fig5 ' "$tmp/out")" = 2 ] || wrong "fig5 is not compared with both models"
+    ends 0 '"model":"wait"' --json --model tso --model wait fig5.litmus
+    [ "$(sed -n 's/.*"runs":\(.*\),"seconds".*/\1/p' "$tmp/out" | sed 's/.*"states"//' | sort -u | grep -c .)" = 1 ] ||
+        wrong "the runs compared with the two models are not the same"
+    ends 0 'Model wait' --fabric step --model tso --model wait --runs 10 fig5.litmus
     ends 0 'Skipped fig8a under tso: locks' --model tso fig8a.litmus
     ends 3 'gave up at the limit of states' --max-states 1 --runs 100 fig4b.litmus
     ends 3 '"ok":null' --json --max-states 1 --runs 100 fig4b.litmus
