@@ -3,9 +3,9 @@
  * The world of UCX: any network that it knows.
  *
  * Options: mode=am|rma (standard: rma where UCX has RDMA devices, else am), tls=NAME[+NAME..] (what UCX calls
- * UCX_TLS; standard: rc where there are RDMA devices, unless mode=am; else tcp), dev=NAME (the network interface),
- * timeout_ms=N (how long a node may be silent), allow_torn=1 (rma over tcp: locks may open although UCX
- * promises no whole words), and those of net.h.
+ * UCX_TLS; standard: rc where there are RDMA devices, unless mode=am; else tcp), dev=NAME (a network interface,
+ * or a port of an RDMA device, as mlx5_0:1; see ucx_device.h), timeout_ms=N (how long a node may be silent),
+ * allow_torn=1 (rma over tcp: locks may open although UCX promises no whole words), and those of net.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "fabric/ucx_device.h"
 #include "fabric/ucx_world.h"
 
 #define CARD_KEY 0u
@@ -70,7 +71,7 @@ int baton_ucx_card(struct ucx_world *w, unsigned node, uint64_t deadline_ns, str
         return baton_fail(-EHOSTDOWN, "node %u is dead or absent", node);
     int rc = baton_net_blob_get(w->net, node, CARD_KEY, out, sizeof(*out), &size, deadline_ns);
     if (rc == -ETIMEDOUT || rc == -ENOENT)
-        return -EHOSTDOWN;
+        return baton_fail(-EHOSTDOWN, "node %u has not told in time how it is reached", node);
     return rc && rc != -ERANGE ? rc : card_judge(w, node, out, rc ? 0 : size);
 }
 
@@ -127,7 +128,8 @@ static int settings_read(const char *options, struct settings *s)
     if (rc)
         return rc;
     list_option(options, "tls", s->tls, sizeof(s->tls));
-    list_option(options, "dev", s->dev, sizeof(s->dev));
+    *s->dev = 0;
+    baton_option(options, "dev", s->dev, sizeof(s->dev));
     baton_option(options, "mode", mode, sizeof(mode));
     if (!strcmp(mode, "am"))
         s->mode = UCX_MODE_AM;
@@ -189,24 +191,43 @@ static bool by_card(const char *tls)
     return false;
 }
 
+/* UCX names its devices by transport: interfaces for tcp, ports for RDMA. Empty: whatever there is. */
+static int device_of(const struct settings *s, const struct ucx_device *dev, bool by_card,
+                     const char **out)
+{
+    *out = by_card ? dev->rdma : dev->net;
+    if (!*s->dev || **out)
+        return 0;
+    return by_card
+               ? baton_fail(-EHOSTDOWN, "dev=%s: no RDMA device is on that interface, for tls=%s",
+                            s->dev, s->tls)
+               : baton_fail(-EHOSTDOWN, "dev=%s: that port has no network interface, for tls=%s",
+                            s->dev, s->tls);
+}
+
 static int context_open(struct ucx_world *w, struct settings *s)
 {
-    char dev[sizeof(s->dev)];
-    snprintf(dev, sizeof(dev), "%s", s->dev);
-    int rc = baton_ucx_address_here(w, dev, sizeof(dev));
+    struct ucx_device dev = {{0}, {0}};
+    const char *name;
+    if (*s->dev)
+        baton_ucx_device_find(UCX_DEVICES, s->dev, &dev);
+    int rc = baton_ucx_address_here(w, dev.net, sizeof(dev.net));
     if (rc)
         return rc;
     /* RDMA devices come first, where there are some. */
     ucs_status_t status = UCS_ERR_NO_DEVICE;
     if (!*s->tls && s->mode != UCX_MODE_AM) {
-        status = context_try("rc", s->dev, &w->context);
+        if (!*s->dev || *dev.rdma)
+            status = context_try("rc", dev.rdma, &w->context);
         strcpy(s->tls, status ? "tcp" : "rc");
     } else if (!*s->tls) {
         strcpy(s->tls, "tcp");
     }
     w->software = !by_card(s->tls);
+    if (status && (rc = device_of(s, &dev, !w->software, &name)))
+        return rc;
     if (status)
-        status = context_try(s->tls, w->software ? dev : s->dev, &w->context);
+        status = context_try(s->tls, name, &w->context);
     if (status)
         return baton_fail(status == UCS_ERR_NO_DEVICE ? -EHOSTDOWN : -EINVAL,
                           "UCX has no way of the kind tls=%s%s%s: %s; ucx_info -d lists what there "

@@ -126,6 +126,7 @@ static void case_refuse(void)
     refused("tls=tcp+sm", -EINVAL, "tls=sm", "shm");
     refused("tls=warp", -EHOSTDOWN, "tls=warp", "ucx_info");
     refused("dev=wire77", -EHOSTDOWN, "dev=wire77", "interface");
+    refused("dev=lo,tls=rc", -EHOSTDOWN, "dev=lo", "no RDMA device is on that interface");
     refused("timeout_ms=1", -EINVAL, "timeout_ms", "10");
     refused("moed=am", -EINVAL, "moed", "mode");
 }
