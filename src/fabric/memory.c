@@ -83,6 +83,18 @@ static bool words_fit(const struct baton_words *w, uint64_t bytes)
     return w->count == 1 || (w->stride && w->count - 1 <= (bytes - 8 - w->offset) / w->stride);
 }
 
+/* The slot is valid from the moment on in which it has its base. */
+static void fill(struct baton_segment *slot, const struct baton_segment *s)
+{
+    slot->bytes = s->bytes;
+    slot->memory = s->memory;
+    slot->rights = s->rights;
+    slot->words = s->words;
+    slot->words_count = s->words_count;
+    slot->world = s->world;
+    baton_word_store(&slot->base, s->base);
+}
+
 int baton_segment_create(struct baton_node *node, size_t bytes, unsigned rights,
                          const struct baton_words *words, unsigned words_count, baton_gptr *out)
 {
@@ -128,12 +140,9 @@ int baton_segment_create(struct baton_node *node, size_t bytes, unsigned rights,
         goto unlock;
     /* A page between segments, so that one word past the end belongs to nobody. */
     node->next_base = s.base + size + BATON_PAGE;
-    uint64_t base = s.base;
-    s.base = 0;
-    node->segments[slot] = s;
-    baton_word_store(&node->segments[slot].base, base);
+    fill(&node->segments[slot], &s);
     pthread_mutex_unlock(&node->lock);
-    *out = baton_gptr_make(node->index, base);
+    *out = baton_gptr_make(node->index, s.base);
     return 0;
 unlock:
     pthread_mutex_unlock(&node->lock);

@@ -187,18 +187,51 @@ static const struct baton_ep_ops ucx_ep_ops = {.size = sizeof(ucx_ep_ops),
                                                .reset = reset,
                                                BATON_NATIVE_EP_OPS};
 
+/* The lowest place that is free. */
+static int take_place(struct ucx_node *n, unsigned *out)
+{
+    int rc = 0;
+    unsigned i = 0;
+    pthread_mutex_lock(&n->world->lock);
+    while (i < n->places_n && n->places[i])
+        i++;
+    if (i == n->places_n) {
+        bool *more = realloc(n->places, (i + 1) * sizeof(*more));
+        if (more) {
+            n->places = more;
+            n->places_n++;
+        } else {
+            rc = -ENOMEM;
+        }
+    }
+    if (!rc) {
+        n->places[i] = true;
+        *out = i;
+    }
+    pthread_mutex_unlock(&n->world->lock);
+    return rc;
+}
+
+static void free_place(struct ucx_node *n, unsigned place)
+{
+    pthread_mutex_lock(&n->world->lock);
+    n->places[place] = false;
+    pthread_mutex_unlock(&n->world->lock);
+}
+
 int baton_ucx_ep_open(struct baton_epx *ep)
 {
     struct ucx_world *w = ep->nodep->cluster->world;
     struct ucx_ep *e = calloc(1, sizeof(*e) + w->cluster->nodes * sizeof(e->links[0]));
     if (!e)
         return -ENOMEM;
+    e->n = w->nodes[ep->nodep->index];
     e->used = calloc(w->cluster->nodes, sizeof(e->used[0]));
-    if (!e->used) {
+    if (!e->used || take_place(e->n, &e->place)) {
+        free(e->used);
         free(e);
         return -ENOMEM;
     }
-    e->n = w->nodes[ep->nodep->index];
     e->epx = ep;
     ep->world.ops = &ucx_ep_ops;
     ep->world.state = e;
@@ -216,6 +249,7 @@ void baton_ucx_ep_close(struct baton_epx *ep)
     }
     if (e->worker)
         UCX(ucp_worker_destroy)(e->worker);
+    free_place(e->n, e->place);
     free(e->buffer);
     free(e->used);
     free(e);

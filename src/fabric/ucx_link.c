@@ -385,7 +385,7 @@ int baton_ucx_link_connect(struct ucx_link *l)
         l->proven = 0;
     l->life = card.life;
     l->net_life = net_life;
-    l->token = baton_word_faa(&n->tokens, 1) + 1;
+    l->token = (uint64_t)l->ep->place << UCX_TOKEN_COUNT_BITS | (baton_word_faa(&n->tokens, 1) + 1);
     l->next = l->done = 1;
     l->owed = 0;
     l->lost = l->broken = 0;

@@ -61,6 +61,11 @@ static int key_make(struct ucx_node *n, void *memory, size_t bytes, struct ucx_k
                       UCX(ucs_status_string)(status));
 }
 
+static int no_pages(size_t bytes)
+{
+    return baton_fail(-ENOMEM, "no memory for a segment of %zu bytes", bytes);
+}
+
 /* Zeroed pages; at `at` if that is not null, in place of what is there. */
 static void *pages(void *at, size_t bytes)
 {
@@ -83,11 +88,11 @@ int baton_ucx_node_open(struct ucx_world *w, struct baton_node *node, struct ucx
     if (rc)
         goto no_lock;
     n->gone = pages(NULL, BATON_PAGE);
-    rc = n->gone ? key_make(n, n->gone, BATON_PAGE, &n->gone_key) : -ENOMEM;
+    rc = n->gone ? key_make(n, n->gone, BATON_PAGE, &n->gone_key) : no_pages(BATON_PAGE);
     if (rc)
         goto no_gone;
     if (getrandom(&n->life, sizeof(n->life), 0) != sizeof(n->life)) {
-        rc = -EAGAIN;
+        rc = baton_fail(-EAGAIN, "the system has no random numbers yet");
         goto no_service;
     }
     *card = (struct ucx_card){
@@ -114,6 +119,7 @@ void baton_ucx_node_close(struct ucx_node *n)
     key_drop(n, n->gone_key);
     munmap(n->gone, BATON_PAGE);
     pthread_rwlock_destroy(&n->memory);
+    free(n->places);
     free(n);
 }
 
@@ -123,7 +129,7 @@ int baton_ucx_segment_create(struct ucx_node *n, unsigned slot, struct baton_seg
 {
     struct ucx_key *key;
     s->memory = pages(NULL, s->bytes);
-    int rc = s->memory ? key_make(n, s->memory, s->bytes, &key) : -ENOMEM;
+    int rc = s->memory ? key_make(n, s->memory, s->bytes, &key) : no_pages(s->bytes);
     if (!rc)
         s->world = key;
     else if (s->memory)
@@ -154,8 +160,11 @@ bool baton_ucx_find(const struct ucx_node *n, uint64_t offset, struct baton_segm
         uint64_t base = baton_word_load(&s->base);
         if (!base || offset - base >= s->bytes)
             continue;
-        *out = *s;
-        out->base = base;
+        *out = (struct baton_segment){.base = base,
+                                      .bytes = s->bytes,
+                                      .memory = s->memory,
+                                      .rights = s->rights,
+                                      .world = s->world};
         return true;
     }
     return false;

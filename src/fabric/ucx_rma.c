@@ -62,15 +62,17 @@ static int take_memory(struct ucx_link *l, const struct ucx_answer *a, const cha
 {
     struct ucx_memory m;
     uint64_t key[KEY_MAX / 8];
-    if (bytes < sizeof(m))
-        return -EPROTO;
-    memcpy(&m, body, sizeof(m));
-    if (m.key_bytes > KEY_MAX || m.key_bytes > bytes - sizeof(m))
-        return -EPROTO;
+    if (bytes >= sizeof(m))
+        memcpy(&m, body, sizeof(m));
+    if (bytes < sizeof(m) || m.key_bytes > KEY_MAX || m.key_bytes > bytes - sizeof(m))
+        return baton_fail(-EPROTO, "node %u does not say where its memory is", l->node);
     memcpy(key, body + sizeof(m), m.key_bytes);
     *out = (struct region){a->base, a->bytes, a->rights, m.address, NULL};
     *gone = m.gone;
-    return baton_ucx_errno(UCX(ucp_ep_rkey_unpack)(l->ucp, key, &out->key));
+    ucs_status_t status = UCX(ucp_ep_rkey_unpack)(l->ucp, key, &out->key);
+    return status ? baton_fail(baton_ucx_errno(status), "UCX can not use the key of node %u: %s",
+                               l->node, UCX(ucs_status_string)(status))
+                  : 0;
 }
 
 static void forget_regions(struct ucx_rma *m)

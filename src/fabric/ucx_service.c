@@ -20,7 +20,10 @@ enum { SPINS = 128 }; /* turns without an event before it sleeps: some tens of m
 /* How long nothing has come before those are told that were not answered. */
 #define QUIET_NS 5000000u
 
-/* A connection whose successor has come: what is still on its way must not happen any more. */
+/*
+ * The last connection of a place of endpoints whose successor has come: what is still on its way over it, or one
+ * before it, must not happen any more. There are as many of these as a node has had endpoints open at a time.
+ */
 struct refused {
     struct refused *next;
     uint64_t from_life, token;
@@ -29,12 +32,20 @@ struct refused {
 
 /* ---- Hello */
 
+static struct refused *refused_of(const struct ucx_service *s, const struct ucx_request *q,
+                                  uint64_t token)
+{
+    for (struct refused *r = s->refused; r; r = r->next)
+        if (r->from == q->from && r->from_life == q->from_life &&
+            r->token >> UCX_TOKEN_COUNT_BITS == token >> UCX_TOKEN_COUNT_BITS)
+            return r;
+    return NULL;
+}
+
 static bool is_refused(const struct ucx_service *s, const struct ucx_request *q)
 {
-    for (const struct refused *r = s->refused; r; r = r->next)
-        if (r->from == q->from && r->from_life == q->from_life && r->token == q->token)
-            return true;
-    return false;
+    const struct refused *r = refused_of(s, q, q->token);
+    return r && q->token <= r->token;
 }
 
 static int on_hello(struct ucx_service *s, const struct ucx_request *q)
@@ -43,11 +54,16 @@ static int on_hello(struct ucx_service *s, const struct ucx_request *q)
         return -EHOSTDOWN;
     if (!q->replaces)
         return 0;
-    struct refused *r = malloc(sizeof(*r));
-    if (!r)
-        return -ENOMEM;
-    *r = (struct refused){s->refused, q->from_life, q->replaces, q->from};
-    s->refused = r;
+    struct refused *r = refused_of(s, q, q->replaces);
+    if (!r) {
+        r = malloc(sizeof(*r));
+        if (!r)
+            return -ENOMEM;
+        *r = (struct refused){s->refused, q->from_life, 0, q->from};
+        s->refused = r;
+    }
+    if (q->replaces > r->token)
+        r->token = q->replaces;
     return 0;
 }
 
@@ -224,7 +240,9 @@ static int start(struct ucx_service *s)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     rc = -pthread_create(&s->thread, NULL, serve, s);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
+    return rc ? baton_fail(rc, "the thread that serves node %u could not be made: %s",
+                           s->n->node->index, strerror(-rc))
+              : 0;
 }
 
 int baton_ucx_service_open(struct ucx_node *n, struct ucx_card *card)

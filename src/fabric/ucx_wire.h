@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define UCX_MAGIC UINT64_C(0x4261747555435821)
-#define UCX_VERSION 2u
+#define UCX_VERSION 3u
 
 /* How a node is reached. */
 struct ucx_card {
@@ -35,13 +35,19 @@ enum { UCX_AM_REQUEST = 1, UCX_AM_ANSWER }; /* ids of active messages */
 
 enum ucx_kind { UCX_HELLO = 1, UCX_CHAIN, UCX_LOOK };
 
+/*
+ * Connections have tokens, of which no two of a node's life are the same: above, the place of the endpoint among
+ * those that are open, and below it a number that rises from connection to connection of the node.
+ */
+#define UCX_TOKEN_COUNT_BITS 40u
+
 struct ucx_request {
     uint64_t life;  /* of the node that is meant */
-    uint64_t token; /* of the connection; never used twice by a node's life */
+    uint64_t token; /* of the connection */
     uint64_t from_life;
     uint64_t number; /* rises by one from request to request */
     uint64_t
-        replaces;    /* hello: the connection before, of which nothing may happen any more; or 0 */
+        replaces; /* hello: of it, and those before it in its place, nothing may happen any more; or 0 */
     uint64_t offset; /* look */
     uint16_t from;
     uint8_t kind;

@@ -36,7 +36,9 @@ struct ucx_node {
     struct ucx_world *world;
     struct baton_node *node;
     uint64_t life;
-    uint64_t tokens;         /* given out so far */
+    uint64_t tokens; /* given out so far */
+    bool *places;    /* of endpoints: taken */
+    unsigned places_n;
     pthread_rwlock_t memory; /* read: operations are executed; write: a segment is taken back */
     uint64_t *gone;          /* segments taken back so far; in a page of its own */
     struct ucx_key *gone_key;
@@ -59,7 +61,7 @@ struct ucx_world {
     unsigned timeout_ms;          /* after which a peer that does not answer is an error */
     struct ucx_node **nodes;
     struct baton_net *net;
-    pthread_mutex_t lock; /* closing */
+    pthread_mutex_t lock; /* closing, and the places of endpoints */
     bool closing;
 };
 
@@ -198,7 +200,8 @@ struct ucx_ep {
     ucp_worker_h worker; /* null: not needed yet */
     int wake;            /* its file descriptor */
     struct ucx_patience patience;
-    char *buffer; /* the request that is being written */
+    char *buffer;   /* the request that is being written */
+    unsigned place; /* among the endpoints of its node that are open */
     unsigned used_n;
     struct ucx_link **used;   /* those that were ever needed */
     struct ucx_link *links[]; /* by node */
