@@ -661,6 +661,87 @@ static bool look_far(struct explore *x)
     return !x->stale || is_not_itself(x);
 }
 
+/*
+ * A pass learns slowly: depth first, it sees many states that differ little, and what it learns too late costs a
+ * pass. So before the next one there is a search that goes on only from states in which two threads are as they
+ * have not been seen together yet, in an order that is another one each time. What it relies on may be wrong, and
+ * nothing is concluded from what it finds.
+ */
+#define TOGETHER_MOST 400000u /* steps */
+
+static bool seen_together(struct explore *x, struct seen *pairs)
+{
+    bool any = false;
+    (void)explore_hash(x);
+    for (unsigned t = 0; t < x->threads; t++)
+        for (unsigned u = 0; u < t; u++) {
+            uint64_t pair = hash2(x->extra[t].hash[0], x->extra[u].hash[0]);
+            any |= seen_add(x, pairs, hash2(pair, SIM_THREADS_MAX * t + u) | 1);
+        }
+    return any;
+}
+
+static void shuffle(struct baton_random *random, struct level *l)
+{
+    for (unsigned i = l->n; i > 1; i--) {
+        unsigned k = (unsigned)baton_random_below(random, i);
+        struct sim_step step = l->steps[k];
+        l->steps[k] = l->steps[i - 1];
+        l->steps[i - 1] = step;
+    }
+}
+
+static bool time_is_over(const struct search *d)
+{
+    return d->x->ask->seconds_max > 0 && baton_clock_s(CLOCK_MONOTONIC) > d->end;
+}
+
+/* False: words are used otherwise than was relied on. */
+static bool look_together(struct search *d)
+{
+    struct explore *x = d->x;
+    struct baton_random random;
+    struct seen pairs;
+    unsigned n = 0;
+    if (!seen_make(&pairs, SEEN_SMALLEST)) {
+        x->no_memory = true;
+        return true;
+    }
+    baton_random_init(&random, x->ask->passes);
+    begin_pass(x);
+    find_places(x);
+    d->depth = 0;
+    bool here = push(d);
+    while (d->depth && n < TOGETHER_MOST && !x->stale && !x->too_many && !x->no_memory) {
+        struct level *l = &d->levels[d->depth - 1];
+        if (l->next == l->n) {
+            here = false;
+            image_drop(x, &l->image);
+            if (--d->depth)
+                next_step(l - 1);
+            continue;
+        }
+        if (!here)
+            image_restore(x, &l->image);
+        step_take(x, &l->steps[l->next]);
+        l->choices = x->choices;
+        if (!x->violated && !x->stale && seen_together(x, &pairs) && push(d)) {
+            shuffle(&random, &d->levels[d->depth - 1]);
+            here = !x->violated;
+        } else {
+            next_step(&d->levels[d->depth - 1]);
+            here = false;
+        }
+        x->violated = false;
+        if (!(++n & 255) && time_is_over(d))
+            break;
+    }
+    while (d->depth)
+        image_drop(x, &d->levels[--d->depth].image);
+    seen_free(&pairs);
+    return !x->stale;
+}
+
 static int search(struct explore *x)
 {
     struct sim_explore *ask = x->ask;
@@ -673,10 +754,11 @@ static int search(struct explore *x)
                  (!ask->ghost_bytes || ask->inside);
     do {
         ask->passes++;
-        ask->states = ask->transitions = ask->runs = ask->terminals = ask->depth = 0;
-        ask->outcomes = ask->outcomes_sum = 0;
-        ask->verdict = SIM_VERIFIED;
         begin_pass(x);
+        if (known && x->futures) {
+            known = look_together(&d);
+            begin_pass(x);
+        }
         if (!known) {
             while (x->futures && !look_far(x))
                 continue;
@@ -686,6 +768,9 @@ static int search(struct explore *x)
                 names_clear(x);
             begin_pass(x);
         }
+        ask->states = ask->transitions = ask->runs = ask->terminals = ask->depth = 0;
+        ask->outcomes = ask->outcomes_sum = 0;
+        ask->verdict = SIM_VERIFIED;
         ask->text[0] = x->too_many ? ask->text[0] : 0;
         futures_forget_relied(x);
         if (ask->self_check)
