@@ -30,6 +30,16 @@ static int ts_try(const struct baton_lock *lock, struct baton_ep *ep, struct bat
     return ts_attempt(lock, ep, waiter);
 }
 
+/*
+ * Threads that fail together must not come again together, for ever: each has a share of the pause of its own, from
+ * a half to the whole. It is always the same one, so an exploration has no more states for it.
+ */
+static uint64_t own_share(uint64_t pause, const struct baton_waiter *waiter)
+{
+    const uint64_t part = waiter->self * UINT64_C(0x9e3779b97f4a7c15) >> 54;
+    return pause - (pause * part >> 11);
+}
+
 static int ts_acquire(const struct baton_lock *lock, struct baton_ep *ep,
                       struct baton_waiter *waiter, struct baton_wait *wait)
 {
@@ -38,7 +48,7 @@ static int ts_acquire(const struct baton_lock *lock, struct baton_ep *ep,
         int rc = ts_attempt(lock, ep, waiter);
         if (rc != -EBUSY)
             return rc;
-        baton_delay(ep, pause);
+        baton_delay(ep, own_share(pause, waiter));
         rc = baton_relax(ep, wait);
         if (rc)
             return rc;

@@ -4,7 +4,8 @@
  *
  *     word 0   owner: 0 free, else the address of the holder's waiter     NIC_RMW
  *
- * acquire    rcas 0 -> me; after a failure a pause that doubles, then again
+ * acquire    rcas 0 -> me; after a failure a pause that doubles, of which each waiter has a share of its own,
+ *            then again
  * release    rfence, put 0 (where words may be torn: rfaa -me, see ts.c); nobody waits for it
  *
  * Costs (waited round trips + remote operations, acquire; release): uncontended 1 + 1; 0 + 1.

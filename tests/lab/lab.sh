@@ -64,6 +64,11 @@ for lock in ticket mcs merge; do
         waits.csv || complain "$lock is missing, or quicker than its bound: $(grep "^$lock" waits.csv)"
 done
 
+# Nothing decides between the threads of ts but chance: at one lock some of each class get in.
+awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
+    $1 == "locks" && $2 == 1 && $3 == "ts" {found = 1; if (!$at["local_count"] || !$at["remote_count"]) exit 1}
+    END {exit !found}' runs.csv || complain "with ts a class never got in"
+
 # At one lock: what merge promises against the bound, the other locks and its own classes, and that farlock
 # at published cost has the low local tail that it was published with.
 awk -F, '
