@@ -416,7 +416,7 @@ int crew_end(struct crew *c, int *status)
     for (unsigned n = 1; n < c->nodes && !c->self && !rc; n++)
         rc = baton_put64(c->ep, c->posts[n] + offsetof(struct post, verdict), (uint64_t)*status, 0);
     if (!rc)
-        rc = crew_meet(c, c->nodes, AGREE_NS);
+        rc = crew_meet(c, c->nodes, CREW_ALWAYS);
     if (rc) {
         crew_fail(c, rc);
         return rc;

@@ -48,6 +48,9 @@ unsigned crew_nodes(const struct crew *crew);
 /* `terms`: lines, one a thing that all have to be told alike, such as "--locks 4". -EINVAL */
 int crew_agree(struct crew *crew, const char *terms);
 
+/* Patience for somebody who may have much to do; a death is heard of all the same. */
+#define CREW_ALWAYS (UINT64_MAX / 2)
+
 /* Of the first `members` nodes, if this is one of them. -ETIMEDOUT */
 int crew_meet(struct crew *crew, unsigned members, uint64_t patience_ns);
 

@@ -217,7 +217,7 @@ static int tables_close(struct litmus_fleet *f)
             rc = rc ? rc : one;
         }
         if (!own && f->opts.given && !rc)
-            rc = crew_meet(f->opts.given, f->nodes, f->opts.settings.patience_ns);
+            rc = crew_meet(f->opts.given, f->nodes, CREW_ALWAYS);
         if (own || f->here || f->opts.given)
             continue;
         baton_word_faa(&f->shared->closed, 1);
@@ -227,12 +227,15 @@ static int tables_close(struct litmus_fleet *f)
     return rc;
 }
 
-/* What threads leave in their node's memory for others begins anew with each job. */
+/*
+ * What threads leave in their node's memory for others begins anew with each job. Nodes that had no part in the one
+ * before come here early.
+ */
 static int given_begin(struct litmus_fleet *f)
 {
     struct litmus_place *p = &f->places[0];
     memset(p->memory + f->far.begun, 0, f->far.rows - f->far.begun);
-    return crew_meet(p->crew, f->nodes, f->opts.settings.patience_ns);
+    return crew_meet(p->crew, f->nodes, CREW_ALWAYS);
 }
 
 static int run_job(struct litmus_fleet *f, const struct litmus_job *job)
