@@ -64,16 +64,16 @@ while read -r name _ command; do
     done
 done <"$plan"
 soak=${BATON_SOAK_SECONDS:-60}
-sed "s/SOAK_LIMIT/$((soak + 200))/; s/SOAK_SECONDS/$soak/; s/SOAK_SEED/$(date +%s)/" "$plan" >"$work/plan"
+sed "s/SOAK_LIMIT/$((soak + 900))/; s/SOAK_SECONDS/$soak/; s/SOAK_SEED/$(date +%s)/" "$plan" >"$work/plan"
 mapfile -t programs < <(printf '%s\n' "${programs[@]}" | sed '/^$/d' | sort -u)
-"$here/image.sh" overlay "$work/overlay.cpio.gz" "$work/plan" "$here/guest.sh" "$here"/../litmus/*.litmus \
-    "${programs[@]}" || exit 1
+"$here/image.sh" overlay "$work/overlay.cpio.gz" "$work/plan" "$here/guest.sh" "$here/litmus.sh" \
+    "$here"/../litmus/*.litmus "${programs[@]}" || exit 1
 cat "$cache/base.cpio.gz" "$work/overlay.cpio.gz" >"$work/initrd"
 mkdir "$work/out"
 kernels=("$cache"/kernel/boot/vmlinuz-*)
 
 # Emulated, so that it runs anywhere; the same machine everywhere, so that it runs the same.
-timeout -k 5 "${BATON_VM_SECONDS:-$((soak + 740))}" qemu-system-x86_64 -M q35 -accel tcg,thread=multi \
+timeout -k 5 "${BATON_VM_SECONDS:-$((soak + 1640))}" qemu-system-x86_64 -M q35 -accel tcg,thread=multi \
     -cpu max -smp 2 -m 1024 -nodefaults -no-user-config -display none -no-reboot \
     -serial "file:$work/console" \
     -device isa-debug-exit,iobase=0xf4,iosize=0x04 \
