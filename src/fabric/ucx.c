@@ -53,7 +53,8 @@ static const char *const mode_names[] = {[UCX_MODE_AM] = "am", [UCX_MODE_RMA] = 
 static int card_judge(const struct ucx_world *w, unsigned node, const struct ucx_card *card,
                       size_t size)
 {
-    if (size != sizeof(*card) || card->magic != UCX_MAGIC || card->version != UCX_VERSION)
+    if (size != sizeof(*card) || card->bytes > UCX_ADDRESS_MAX || card->magic != UCX_MAGIC ||
+        card->version != UCX_VERSION)
         return baton_fail(-EOPNOTSUPP,
                           "node %u has another byte order, or another version of this library",
                           node);
@@ -148,16 +149,21 @@ static int settings_read(const char *options, struct settings *s)
 /* ---- UCX */
 
 /*
- * One lane: what is sent first arrives first. Everything eager: a message is whole when the callback sees
- * it.
+ * One lane: what is sent first arrives first. Everything eager: a message is whole when it is heard. No probes
+ * of silent peers: the net tells who is gone.
  */
-static const char *const always[][2] = {
-    {"MAX_EAGER_RAILS", "1"}, {"MAX_RNDV_RAILS", "1"}, {"RNDV_THRESH", "inf"}};
+static const char *const always[][2] = {{"MAX_EAGER_RAILS", "1"},
+                                        {"MAX_RNDV_RAILS", "1"},
+                                        {"RNDV_THRESH", "inf"},
+                                        {"KEEPALIVE_INTERVAL", "inf"}};
 
-/* tcp is used where the connection has been made; other devices are found by UCX. */
-static const char *const tcp[][2] = {{"CM_USE_ALL_DEVICES", "n"}, {"SOCKADDR_TLS_PRIORITY", "tcp"}};
+/*
+ * Sockets connect without blocking: a thread would wait for hosts that do not answer, and where a connection is
+ * lost between connecting and the first bytes, UCX 1.13 ends the process. A message goes in one piece.
+ */
+static const char *const tcp[][2] = {{"CONN_NB", "y"}, {"TX_SEG_SIZE", "64k"}};
 
-static ucs_status_t context_try(const char *tls, const char *dev, ucp_context_h *out)
+static ucs_status_t context_try(const char *tls, const char *dev, bool rma, ucp_context_h *out)
 {
     ucp_config_t *config;
     ucs_status_t status = UCX(ucp_config_read)(NULL, NULL, &config);
@@ -171,8 +177,8 @@ static ucs_status_t context_try(const char *tls, const char *dev, ucp_context_h 
     for (size_t i = 0; i < sizeof(tcp) / sizeof(tcp[0]) && !status && strstr(tls, "tcp"); i++)
         status = UCX(ucp_config_modify)(config, tcp[i][0], tcp[i][1]);
     ucp_params_t p = {.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED,
-                      .features =
-                          UCP_FEATURE_AM | UCP_FEATURE_WAKEUP | UCP_FEATURE_RMA | UCP_FEATURE_AMO64,
+                      .features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP |
+                                  (rma ? UCP_FEATURE_RMA | UCP_FEATURE_AMO64 : 0),
                       .mt_workers_shared = 1};
     if (!status)
         status = UCX(ucp_init_version)(UCP_API_MAJOR, UCP_API_MINOR, &p, config, out);
@@ -211,30 +217,30 @@ static int context_open(struct ucx_world *w, struct settings *s)
     const char *name;
     if (*s->dev)
         baton_ucx_device_find(UCX_DEVICES, s->dev, &dev);
-    int rc = baton_ucx_address_here(w, dev.net, sizeof(dev.net));
+    int rc = baton_ucx_interface(w, dev.net, sizeof(dev.net));
     if (rc)
         return rc;
     /* RDMA devices come first, where there are some. */
     ucs_status_t status = UCS_ERR_NO_DEVICE;
     if (!*s->tls && s->mode != UCX_MODE_AM) {
         if (!*s->dev || *dev.rdma)
-            status = context_try("rc", dev.rdma, &w->context);
+            status = context_try("rc", dev.rdma, true, &w->context);
         strcpy(s->tls, status ? "tcp" : "rc");
     } else if (!*s->tls) {
         strcpy(s->tls, "tcp");
     }
     w->software = !by_card(s->tls);
+    w->mode = s->mode ? s->mode : w->software ? UCX_MODE_AM : UCX_MODE_RMA;
     if (status && (rc = device_of(s, &dev, !w->software, &name)))
         return rc;
     if (status)
-        status = context_try(s->tls, name, &w->context);
+        status = context_try(s->tls, name, w->mode == UCX_MODE_RMA, &w->context);
     if (status)
         return baton_fail(status == UCS_ERR_NO_DEVICE ? -EHOSTDOWN : -EINVAL,
                           "UCX has no way of the kind tls=%s%s%s: %s; ucx_info -d lists what there "
                           "is",
                           s->tls, *s->dev ? " over dev=" : "", s->dev,
                           UCX(ucs_status_string)(status));
-    w->mode = s->mode ? s->mode : w->software ? UCX_MODE_AM : UCX_MODE_RMA;
     return 0;
 }
 

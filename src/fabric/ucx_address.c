@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where nodes listen. The data plane shows itself no further than the net that the cluster has met over:
- * on loopback unless told otherwise, and else at the address where this process is a member; or on the
- * interface that the user names.
+ * Over which interface nodes are reached. The data plane shows itself no further than the net that the cluster
+ * has met over: on loopback unless told otherwise, and else where this process is a member; or on the interface
+ * that the user names.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -28,60 +27,11 @@ static const void *ip_of(const struct sockaddr *a, size_t *bytes)
     return NULL;
 }
 
-static void set(struct sockaddr_storage *out, sa_family_t family, const void *ip, in_port_t port)
-{
-    memset(out, 0, sizeof(*out));
-    if (family == AF_INET6) {
-        struct sockaddr_in6 *a = (struct sockaddr_in6 *)out;
-        a->sin6_port = port;
-        memcpy(&a->sin6_addr, ip, sizeof(a->sin6_addr));
-    } else {
-        struct sockaddr_in *a = (struct sockaddr_in *)out;
-        a->sin_port = port;
-        memcpy(&a->sin_addr, ip, sizeof(a->sin_addr));
-    }
-    out->ss_family = family;
-}
-
 static bool is_any(const void *ip, size_t bytes)
 {
     static const uint8_t zero[sizeof(struct in6_addr)];
     return !memcmp(ip, zero, bytes);
 }
-
-/* ---- Cards */
-
-void baton_ucx_card_place(struct ucx_card *card, const struct sockaddr_storage *at)
-{
-    size_t bytes = 0;
-    const void *ip = ip_of((const struct sockaddr *)at, &bytes);
-    card->family = at->ss_family;
-    card->port = at->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)at)->sin6_port
-                                           : ((const struct sockaddr_in *)at)->sin_port;
-    if (ip)
-        memcpy(card->address, ip, bytes);
-}
-
-int baton_ucx_card_address(const struct ucx_world *w, unsigned node, const struct ucx_card *card,
-                           struct sockaddr_storage *out, socklen_t *size)
-{
-    size_t bytes = card->family == AF_INET6 ? sizeof(struct in6_addr) : sizeof(struct in_addr);
-    sa_family_t family = card->family;
-    const void *ip = card->address;
-    struct sockaddr_storage known;
-    if (is_any(ip, bytes)) {
-        int rc = baton_net_address(w->net, node, &known);
-        if (rc)
-            return rc;
-        family = known.ss_family;
-        ip = ip_of((const struct sockaddr *)&known, &bytes);
-    }
-    set(out, family, ip, card->port);
-    *size = family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-    return 0;
-}
-
-/* ---- Here */
 
 static bool fits(const struct ifaddrs *i, const char *dev, const void *ip, size_t bytes)
 {
@@ -94,14 +44,15 @@ static bool fits(const struct ifaddrs *i, const char *dev, const void *ip, size_
     return size == bytes && !memcmp(its, ip, bytes);
 }
 
-int baton_ucx_address_here(struct ucx_world *w, char *dev, size_t room)
+int baton_ucx_interface(const struct ucx_world *w, char *dev, size_t room)
 {
+    struct sockaddr_storage here;
     struct ifaddrs *list;
     size_t bytes = 0;
-    int rc = baton_net_here(w->net, &w->here);
+    int rc = baton_net_here(w->net, &here);
     if (rc)
         return rc;
-    const void *ip = ip_of((const struct sockaddr *)&w->here, &bytes);
+    const void *ip = ip_of((const struct sockaddr *)&here, &bytes);
     const bool named = *dev;
     if (!named && is_any(ip, bytes))
         return 0;
@@ -110,14 +61,10 @@ int baton_ucx_address_here(struct ucx_world *w, char *dev, size_t room)
     const struct ifaddrs *i = list;
     while (i && !fits(i, dev, ip, bytes))
         i = i->ifa_next;
-    if (i) {
-        size_t size;
-        const void *its = ip_of(i->ifa_addr, &size);
-        set(&w->here, i->ifa_addr->sa_family, its, 0);
+    if (i)
         snprintf(dev, room, "%s", i->ifa_name);
-    } else if (named) {
+    else if (named)
         rc = baton_fail(-EHOSTDOWN, "dev=%s: no interface of that name has an IPv4 address", dev);
-    }
     freeifaddrs(list);
     return rc;
 }

@@ -226,7 +226,7 @@ void baton_ucx_am_hear(struct ucx_link *l)
     struct draft d = draft_make(l);
     if (!ends_quiet(l))
         return;
-    while (UCX(ucp_worker_progress)(l->ep->worker))
+    while (baton_ucx_ear_progress(&l->ep->ear))
         ; /* it may have been answered meanwhile */
     if (ends_quiet(l))
         draft_send(&d);

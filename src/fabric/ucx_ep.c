@@ -247,8 +247,8 @@ void baton_ucx_ep_close(struct baton_epx *ep)
         free(e->used[i]->rma);
         free(e->used[i]);
     }
-    if (e->worker)
-        UCX(ucp_worker_destroy)(e->worker);
+    if (e->ear.worker)
+        baton_ucx_ear_close(&e->ear);
     free_place(e->n, e->place);
     free(e->buffer);
     free(e->used);

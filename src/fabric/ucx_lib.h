@@ -14,7 +14,6 @@
 #include <ucp/api/ucp.h>
 
 #define UCX_CALLS(F)                                                                               \
-    F(ucp_am_send_nbx)                                                                             \
     F(ucp_atomic_op_nbx)                                                                           \
     F(ucp_cleanup)                                                                                 \
     F(ucp_config_modify)                                                                           \
@@ -22,12 +21,10 @@
     F(ucp_config_release)                                                                          \
     F(ucp_ep_close_nbx)                                                                            \
     F(ucp_ep_create)                                                                               \
+    F(ucp_ep_flush_nbx)                                                                            \
     F(ucp_ep_rkey_unpack)                                                                          \
     F(ucp_get_nbx)                                                                                 \
     F(ucp_init_version)                                                                            \
-    F(ucp_listener_create)                                                                         \
-    F(ucp_listener_destroy)                                                                        \
-    F(ucp_listener_query)                                                                          \
     F(ucp_mem_map)                                                                                 \
     F(ucp_mem_unmap)                                                                               \
     F(ucp_put_nbx)                                                                                 \
@@ -36,13 +33,17 @@
     F(ucp_rkey_buffer_release)                                                                     \
     F(ucp_rkey_destroy)                                                                            \
     F(ucp_rkey_pack)                                                                               \
+    F(ucp_tag_msg_recv_nbx)                                                                        \
+    F(ucp_tag_probe_nb)                                                                            \
+    F(ucp_tag_send_nbx)                                                                            \
     F(ucp_worker_arm)                                                                              \
     F(ucp_worker_create)                                                                           \
     F(ucp_worker_destroy)                                                                          \
     F(ucp_worker_fence)                                                                            \
+    F(ucp_worker_get_address)                                                                      \
     F(ucp_worker_get_efd)                                                                          \
     F(ucp_worker_progress)                                                                         \
-    F(ucp_worker_set_am_recv_handler)                                                              \
+    F(ucp_worker_release_address)                                                                  \
     F(ucp_worker_signal)                                                                           \
     F(ucs_status_string)
 

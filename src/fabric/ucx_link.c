@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,11 +128,11 @@ void baton_ucx_link_look(struct ucx_link *l)
     }
 }
 
-bool baton_ucx_sleep(struct ucx_patience *p, ucp_worker_h worker, int wake, uint64_t ns)
+bool baton_ucx_sleep(struct ucx_patience *p, const struct ucx_ear *e, uint64_t ns)
 {
-    struct pollfd f = {.fd = wake, .events = POLLIN};
+    struct pollfd f = {.fd = e->wake, .events = POLLIN};
     const struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-    if (UCX(ucp_worker_arm)(worker) != UCS_OK)
+    if (UCX(ucp_worker_arm)(e->worker) != UCS_OK)
         return true;
     const uint64_t begin = baton_clock_ns();
     const bool woken = ppoll(&f, 1, ns == BATON_NEVER ? NULL : &t, NULL) > 0;
@@ -143,14 +142,14 @@ bool baton_ucx_sleep(struct ucx_patience *p, ucp_worker_h worker, int wake, uint
 
 void baton_ucx_link_wait(struct ucx_link *l, uint32_t *idle)
 {
-    if (UCX(ucp_worker_progress)(l->ep->worker)) {
+    if (baton_ucx_ear_progress(&l->ep->ear)) {
         *idle = 0;
     } else if (++*idle < l->ep->patience.turns) {
         baton_cpu_pause();
     } else {
         baton_ucx_link_look(l);
         if (!l->lost)
-            baton_ucx_sleep(&l->ep->patience, l->ep->worker, l->ep->wake, LOOK_MS * 1000000u);
+            baton_ucx_sleep(&l->ep->patience, &l->ep->ear, LOOK_MS * 1000000u);
     }
 }
 
@@ -234,13 +233,9 @@ struct ucx_request baton_ucx_link_request(const struct ucx_link *l, enum ucx_kin
                                 .kind = kind};
 }
 
-void baton_ucx_link_send(struct ucx_link *l, const void *request, size_t bytes)
+/* Until UCX has done it; else the link is lost. */
+static void await(struct ucx_link *l, ucs_status_ptr_t r)
 {
-    ucp_request_param_t p = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
-                             .flags = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_EAGER};
-    if (l->lost)
-        return;
-    ucs_status_ptr_t r = UCX(ucp_am_send_nbx)(l->ucp, UCX_AM_REQUEST, NULL, 0, request, bytes, &p);
     if (UCS_PTR_IS_ERR(r)) {
         l->ended = true;
         baton_ucx_link_lose(l, UCX(ucs_status_string)(UCS_PTR_STATUS(r)));
@@ -256,117 +251,107 @@ void baton_ucx_link_send(struct ucx_link *l, const void *request, size_t bytes)
     }
 }
 
-int baton_ucx_link_ask(struct ucx_link *l, const struct ucx_request *q, ucx_take_fn *take)
+void baton_ucx_link_send(struct ucx_link *l, const void *request, size_t bytes)
 {
-    struct ucx_ask ask = {.take = take, .number = q->number};
-    l->ask = &ask;
+    const ucp_request_param_t p = {0};
+    if (!l->lost)
+        await(l, UCX(ucp_tag_send_nbx)(l->ucp, request, bytes, UCX_TAG_REQUEST, &p));
+}
+
+/* The bytes of `q` are followed by others when it is a hello. */
+static int ask(struct ucx_link *l, const struct ucx_request *q, size_t bytes, ucx_take_fn *take)
+{
+    struct ucx_ask asked = {.take = take, .number = q->number};
+    l->ask = &asked;
     l->still_ns = 0;
-    baton_ucx_link_send(l, q, sizeof(*q));
-    for (uint32_t idle = 0; !l->lost && !ask.answered;)
+    baton_ucx_link_send(l, q, bytes);
+    for (uint32_t idle = 0; !l->lost && !asked.answered;)
         baton_ucx_link_wait(l, &idle);
     l->ask = NULL;
-    l->next = l->done = q->number + 1;
-    return l->lost ? l->lost : ask.rc;
+    l->next = l->done = asked.number + 1;
+    return l->lost ? l->lost : asked.rc;
+}
+
+int baton_ucx_link_ask(struct ucx_link *l, const struct ucx_request *q, ucx_take_fn *take)
+{
+    return ask(l, q, sizeof(*q), take);
 }
 
 /* ---- What comes in */
 
-static ucs_status_t on_answer(void *arg, const void *header, size_t header_bytes, void *data,
-                              size_t bytes, const ucp_am_recv_param_t *param)
+static void on_answer(void *arg, const void *message, size_t bytes)
 {
     struct ucx_ep *e = arg;
-    struct ucx_answer a;
-    if (bytes < sizeof(a) || param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
-        return UCS_OK;
-    memcpy(&a, data, sizeof(a));
-    const char *body = (const char *)data + sizeof(a);
-    struct ucx_link *l = a.node < e->n->world->cluster->nodes ? e->links[a.node] : NULL;
-    if (!l || l->token != a.token || l->lost)
-        return UCS_OK;
+    const struct ucx_answer *a = message;
+    if (bytes < sizeof(*a))
+        return;
+    const char *body = (const char *)(a + 1);
+    struct ucx_link *l = a->node < e->n->world->cluster->nodes ? e->links[a->node] : NULL;
+    if (!l || l->token != a->token || l->lost)
+        return;
     l->still_ns = 0;
-    if (a.kind == UCX_CHAIN) {
-        baton_ucx_am_answered(l, &a, body, bytes - sizeof(a));
-    } else if (l->ask && l->ask->number == a.number) {
-        l->ask->rc = a.rc ? a.rc : l->ask->take ? l->ask->take(l, &a, body, bytes - sizeof(a)) : 0;
+    if (a->kind == UCX_CHAIN) {
+        baton_ucx_am_answered(l, a, body, bytes - sizeof(*a));
+    } else if (l->ask && l->ask->number == a->number) {
+        l->ask->rc = a->rc          ? a->rc
+                     : l->ask->take ? l->ask->take(l, a, body, bytes - sizeof(*a))
+                                    : 0;
         l->ask->answered = true;
     }
-    return UCS_OK;
 }
 
 /* ---- Making and ending it */
 
-int baton_ucx_worker_open(struct ucx_world *w, ucp_worker_h *out)
-{
-    ucp_worker_params_t p = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
-                             .thread_mode = UCS_THREAD_MODE_SERIALIZED};
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    ucs_status_t status = UCX(ucp_worker_create)(w->context, &p, out);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return status ? baton_fail(-ENOMEM, "UCX makes no worker: %s; look at ulimit -n",
-                               UCX(ucs_status_string)(status))
-                  : 0;
-}
-
-int baton_ucx_worker_hear(ucp_worker_h worker, unsigned id, ucp_am_recv_callback_t heard, void *arg,
-                          int *wake)
-{
-    ucp_am_handler_param_t p = {
-        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
-                      UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG,
-        .id = id,
-        .flags = UCP_AM_FLAG_WHOLE_MSG,
-        .cb = heard,
-        .arg = arg};
-    ucs_status_t status = UCX(ucp_worker_set_am_recv_handler)(worker, &p);
-    if (!status)
-        status = UCX(ucp_worker_get_efd)(worker, wake);
-    return status ? baton_fail(baton_ucx_errno(status), "no events: %s",
-                               UCX(ucs_status_string)(status))
-                  : 0;
-}
-
 static int open_worker(struct ucx_ep *e)
 {
-    if (e->worker)
+    if (e->ear.worker)
         return 0;
     if (!e->buffer)
         e->buffer = malloc(UCX_MESSAGE_MAX);
     if (!e->buffer)
         return -ENOMEM;
-    int rc = baton_ucx_worker_open(e->n->world, &e->worker);
+    e->ear = (struct ucx_ear){.tag = UCX_TAG_ANSWER, .heard = on_answer, .arg = e};
+    int rc = baton_ucx_worker_open(e->n->world, &e->ear.worker);
     if (rc)
         return rc;
     e->patience = baton_ucx_patience(SPINS);
-    rc = baton_ucx_worker_hear(e->worker, UCX_AM_ANSWER, on_answer, e, &e->wake);
+    rc = baton_ucx_ear_open(&e->ear);
     if (rc) {
-        UCX(ucp_worker_destroy)(e->worker);
-        e->worker = NULL;
+        UCX(ucp_worker_destroy)(e->ear.worker);
+        e->ear.worker = NULL;
     }
     return rc;
 }
 
 static int open_connection(struct ucx_link *l, const struct ucx_card *card)
 {
-    struct sockaddr_storage there;
-    socklen_t size;
-    int rc = baton_ucx_card_address(l->ep->n->world, l->node, card, &there, &size);
-    if (rc)
-        return rc;
-    ucp_ep_params_t p = {.field_mask = UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS |
+    ucp_ep_params_t p = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
                                        UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                                        UCP_EP_PARAM_FIELD_ERR_HANDLER,
-                         .flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER,
-                         .sockaddr = {(const struct sockaddr *)&there, size},
+                         .address = (const ucp_address_t *)card->address,
                          .err_mode = UCP_ERR_HANDLING_MODE_PEER,
                          .err_handler = {on_error, l}};
-    ucs_status_t status = UCX(ucp_ep_create)(l->ep->worker, &p, &l->ucp);
+    ucs_status_t status = UCX(ucp_ep_create)(l->ep->ear.worker, &p, &l->ucp);
     if (!status)
         return 0;
     l->ucp = NULL;
     return baton_fail(-EHOSTDOWN, "no way to node %u: %s; try another dev= or tls=", l->node,
                       UCX(ucs_status_string)(status));
+}
+
+/* Once the connection is made; the node answers over one that it makes itself. */
+static int say_hello(struct ucx_link *l)
+{
+    const struct ucx_ear *ear = &l->ep->ear;
+    const ucp_request_param_t p = {0};
+    l->still_ns = 0;
+    await(l, UCX(ucp_ep_flush_nbx)(l->ucp, &p));
+    struct ucx_request q = baton_ucx_link_request(l, UCX_HELLO);
+    q.count = (uint32_t)ear->address_bytes;
+    memcpy(l->ep->buffer, &q, sizeof(q));
+    memcpy(l->ep->buffer + sizeof(q), ear->address, ear->address_bytes);
+    return ask(l, (const struct ucx_request *)l->ep->buffer, sizeof(q) + ear->address_bytes,
+               l->ep->n->world->mode == UCX_MODE_RMA ? baton_ucx_rma_met : NULL);
 }
 
 int baton_ucx_link_connect(struct ucx_link *l)
@@ -381,8 +366,6 @@ int baton_ucx_link_connect(struct ucx_link *l)
     if (rc)
         return rc;
     /* All that is known of the earlier life of this link goes. */
-    if (l->life != card.life)
-        l->proven = 0;
     l->life = card.life;
     l->net_life = net_life;
     l->token = (uint64_t)l->ep->place << UCX_TOKEN_COUNT_BITS | (baton_word_faa(&n->tokens, 1) + 1);
@@ -393,13 +376,9 @@ int baton_ucx_link_connect(struct ucx_link *l)
     rc = open_connection(l, &card);
     if (rc)
         return rc;
-    struct ucx_request q = baton_ucx_link_request(l, UCX_HELLO);
-    q.replaces = l->proven;
-    rc = baton_ucx_link_ask(l, &q, n->world->mode == UCX_MODE_RMA ? baton_ucx_rma_met : NULL);
-    if (!rc) {
-        l->proven = l->token;
+    rc = say_hello(l);
+    if (!rc)
         return 0;
-    }
     if (l->ended)
         await_notice(l);
     rc = baton_fail(rc, "node %u does not answer: %s", l->node, l->lost ? l->text : strerror(-rc));
@@ -420,7 +399,7 @@ void baton_ucx_link_disconnect(struct ucx_link *l)
     l->ucp = NULL;
     if (UCS_PTR_IS_PTR(r)) {
         while (UCX(ucp_request_check_status)(r) == UCS_INPROGRESS)
-            UCX(ucp_worker_progress)(l->ep->worker);
+            UCX(ucp_worker_progress)(l->ep->ear.worker);
         UCX(ucp_request_free)(r);
     }
     baton_ucx_rma_finish(l);

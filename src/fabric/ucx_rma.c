@@ -108,7 +108,7 @@ void baton_ucx_rma_parted(struct ucx_link *l)
 void baton_ucx_rma_finish(struct ucx_link *l)
 {
     while (l->rma && l->rma->pending)
-        UCX(ucp_worker_progress)(l->ep->worker);
+        UCX(ucp_worker_progress)(l->ep->ear.worker);
 }
 
 static int take_region(struct ucx_link *l, const struct ucx_answer *a, const char *body,
@@ -245,7 +245,7 @@ static void post(struct ucx_link *l, uint64_t i)
     }
     w->base = there->base;
     if (op->flags & (BATON_OPF_ORDER | BATON_OPF_RFENCE))
-        UCX(ucp_worker_fence)(l->ep->worker);
+        UCX(ucp_worker_fence)(l->ep->ear.worker);
     if (op->kind == BATON_OP_GET) {
         w->bounce = op->bytes > 8 ? malloc(op->bytes) : &w->fetched;
         r = w->bounce ? post_get(l, w, w->bounce, op->bytes, address, there->key)
@@ -263,7 +263,7 @@ static void look(struct ucx_link *l)
 {
     struct ucx_rma *m = l->rma;
     m->look = (struct work){.rma = m};
-    UCX(ucp_worker_fence)(l->ep->worker);
+    UCX(ucp_worker_fence)(l->ep->ear.worker);
     begun(&m->look,
           post_get(l, &m->look, &m->look.fetched, 8, m->directory.address, m->directory.key));
     m->upto = l->tail;

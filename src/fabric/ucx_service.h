@@ -9,41 +9,49 @@
 
 #include "fabric/ucx_world.h"
 
-/* The end here of somebody's connection. */
+/* The connection to somebody who has said hello, for answers. */
 struct ucx_inbound {
     struct ucx_inbound *next;
     struct ucx_service *service;
     ucp_ep_h ucp;
-    bool over;
-    uint64_t token, quiet; /* of the last request, if it was not answered: its number; else 0 */
+    struct ucx_request hello;
+    uint64_t quiet;        /* number of the last request, if it was not answered; else 0 */
+    bool over;             /* nothing comes or goes any more */
+    bool opening, closing; /* UCX has it in hand */
 };
 
 #define UCX_BUCKETS 64u
 
 struct ucx_service {
     struct ucx_node *n;
-    ucp_worker_h worker;
-    int wake;
+    struct ucx_ear ear;
     struct ucx_patience patience;
     uint64_t stop, sweep; /* not 0: to stop; to look who is gone */
     pthread_t thread;
-    ucp_listener_h listener;
-    struct ucx_inbound *inbound[UCX_BUCKETS]; /* by the address that UCX gives them */
+    struct ucx_inbound *inbound[UCX_BUCKETS]; /* by who sends, and the place there */
     unsigned inbound_n, over_n;
-    uint64_t closing; /* ends that UCX has not closed yet */
+    unsigned closing; /* connections that UCX has not closed yet */
     bool quiet;       /* somebody has not been answered */
-    struct refused *refused;
-    uint64_t *in;  /* a request that does not lie aligned */
-    uint64_t *out; /* the answer that is being written */
+    uint64_t *out;    /* the answer that is being written */
 };
+
+/* Executes a request, and answers it; `end` of what follows it. */
+void baton_ucx_service_request(struct ucx_inbound *from, const struct ucx_request *q,
+                               const char *end);
 
 /* ---- Connections: ucx_inbound.c */
 
-void baton_ucx_inbound_come(ucp_conn_request_h request, void *service);
-struct ucx_inbound *baton_ucx_inbound_find(struct ucx_service *s, ucp_ep_h ucp); /* or null */
+/* Somebody says hello; `bytes` follow it. Answered when the way back is made. */
+void baton_ucx_inbound_hello(struct ucx_service *s, const struct ucx_request *q, size_t bytes);
+
+/* The connection that q came over; null: there is none that is still to be heard. */
+struct ucx_inbound *baton_ucx_inbound_find(struct ucx_service *s, const struct ucx_request *q);
 
 /* Closes those that are over, or all. */
 void baton_ucx_inbound_close(struct ucx_service *s, bool all);
+
+/* Closes those of nodes that are gone. */
+void baton_ucx_inbound_sweep(struct ucx_service *s);
 
 /* The head of an answer, at s->out; null: no memory. */
 struct ucx_answer *baton_ucx_answer_begin(struct ucx_service *s, uint64_t token, uint64_t number,

@@ -4,7 +4,8 @@
  * the card's magic tells. A request is a head and `count` records, each followed by what its flags say; its
  * answer is a head and the results of the fetches, in order.
  *
- *     hello    the first on a connection: answered with what the connection needs
+ *     hello    the first on a connection, followed by the address of who sends it, where it is answered with
+ *              what the connection needs
  *     chain    operations, executed in order by the node's thread
  *     look     rma: where is the segment that holds this offset?
  *
@@ -17,27 +18,27 @@
 #include <stdint.h>
 
 #define UCX_MAGIC UINT64_C(0x4261747555435821)
-#define UCX_VERSION 3u
+#define UCX_VERSION 4u
+#define UCX_ADDRESS_MAX 2048u /* bytes of a worker's address */
 
 /* How a node is reached. */
 struct ucx_card {
     uint64_t magic;
     uint32_t version;
-    uint32_t mode;   /* enum ucx_mode */
-    uint64_t life;   /* another one each time the number is taken */
-    uint16_t family; /* AF_INET, AF_INET6: where it listens */
-    uint16_t port;   /* as in a struct sockaddr */
-    uint32_t zero;
-    uint8_t address[16]; /* all zero: at the address that the net knows */
+    uint32_t mode;  /* enum ucx_mode */
+    uint64_t life;  /* another one each time the number is taken */
+    uint64_t bytes; /* of the address of its service */
+    uint8_t address[UCX_ADDRESS_MAX];
 };
 
-enum { UCX_AM_REQUEST = 1, UCX_AM_ANSWER }; /* ids of active messages */
+enum { UCX_TAG_REQUEST = 1, UCX_TAG_ANSWER }; /* tags of messages */
 
 enum ucx_kind { UCX_HELLO = 1, UCX_CHAIN, UCX_LOOK };
 
 /*
  * Connections have tokens, of which no two of a node's life are the same: above, the place of the endpoint among
- * those that are open, and below it a number that rises from connection to connection of the node.
+ * those that are open, and below it a number that rises from connection to connection of the node. Once a hello
+ * has come, nothing may happen any more over connections before it in its place.
  */
 #define UCX_TOKEN_COUNT_BITS 40u
 
@@ -46,13 +47,11 @@ struct ucx_request {
     uint64_t token; /* of the connection */
     uint64_t from_life;
     uint64_t number; /* rises by one from request to request */
-    uint64_t
-        replaces; /* hello: of it, and those before it in its place, nothing may happen any more; or 0 */
     uint64_t offset; /* look */
     uint16_t from;
     uint8_t kind;
     uint8_t flags;
-    uint32_t count;
+    uint32_t count; /* records; hello: bytes of the address */
 };
 
 enum ucx_request_flags {
@@ -94,7 +93,7 @@ struct ucx_memory {
     uint8_t key[];
 };
 
-_Static_assert(sizeof(struct ucx_request) == 56 && sizeof(struct ucx_record) == 40 &&
+_Static_assert(sizeof(struct ucx_request) == 48 && sizeof(struct ucx_record) == 40 &&
                    sizeof(struct ucx_answer) == 48 && sizeof(struct ucx_memory) == 24,
                "no hidden padding, and what follows is aligned");
 

@@ -4,7 +4,7 @@
  *
  * A node has a service: a UCX worker and a thread that progresses it, and sleeps when there is nothing to
  * do. An endpoint has a worker of its own, made when it first needs one, so that threads share nothing; it
- * is connected to the services of the nodes that it has work for.
+ * is connected to the services of the nodes that it has work for, and each of these back to it: ucx_message.c.
  *
  *     mode am     the part of a chain that goes to one node is one message; the service executes it in
  *                 order and answers once. The host's CPU executes everything, so remote read-modify-writes
@@ -18,8 +18,6 @@
  */
 #ifndef BATON_FABRIC_UCX_WORLD_H
 #define BATON_FABRIC_UCX_WORLD_H
-
-#include <sys/socket.h>
 
 #include "fabric/net.h"
 #include "fabric/ucx_lib.h"
@@ -56,9 +54,8 @@ struct ucx_world {
     struct baton_cluster *cluster;
     ucp_context_h context;
     enum ucx_mode mode;
-    bool software;                /* rma: UCX emulates operations, and checks nothing */
-    struct sockaddr_storage here; /* where the services listen, each at a port of its own */
-    unsigned timeout_ms;          /* after which a peer that does not answer is an error */
+    bool software;       /* rma: UCX emulates operations, and checks nothing */
+    unsigned timeout_ms; /* after which a peer that does not answer is an error */
     struct ucx_node **nodes;
     struct baton_net *net;
     pthread_mutex_t lock; /* closing, and the places of endpoints */
@@ -83,15 +80,34 @@ BATON_INLINE struct ucx_patience baton_ucx_patience(uint32_t most)
     return (struct ucx_patience){most, most};
 }
 
-/* Sleeps until `wake` is readable, or that long; BATON_NEVER: for ever. True if it was woken. */
-bool baton_ucx_sleep(struct ucx_patience *p, ucp_worker_h worker, int wake, uint64_t ns);
-
 /* A worker; the threads that UCX may start for it take no signals. */
 int baton_ucx_worker_open(struct ucx_world *w, ucp_worker_h *out);
 
-/* Whole messages of this kind are given to `heard`; `wake` becomes readable when something comes. */
-int baton_ucx_worker_hear(ucp_worker_h worker, unsigned id, ucp_am_recv_callback_t heard, void *arg,
-                          int *wake);
+/* A message that has come; its bytes lie aligned, and are valid in the call only. */
+typedef void ucx_heard_fn(void *arg, const void *message, size_t bytes);
+
+/* What a worker hears: messages of one kind. */
+struct ucx_ear {
+    ucp_worker_h worker;
+    ucp_tag_t tag;
+    ucx_heard_fn *heard;
+    void *arg;
+    int wake;         /* becomes readable when something comes */
+    uint64_t *buffer; /* of UCX_MESSAGE_MAX bytes */
+    struct ucx_part *parts;
+    ucp_address_t *address; /* where others send to it */
+    size_t address_bytes;   /* not more than UCX_ADDRESS_MAX */
+};
+
+/* Sets up all but the first four. */
+int baton_ucx_ear_open(struct ucx_ear *e);
+void baton_ucx_ear_close(struct ucx_ear *e); /* and destroys the worker */
+
+/* Progress of the worker; what has come is heard. False if nothing has happened. */
+bool baton_ucx_ear_progress(struct ucx_ear *e);
+
+/* Sleeps until something comes, or that long; BATON_NEVER: for ever. True if it was woken. */
+bool baton_ucx_sleep(struct ucx_patience *p, const struct ucx_ear *e, uint64_t ns);
 
 /*
  * The card of a node that is alive; waits until the deadline for one that is just starting. -EHOSTDOWN,
@@ -99,16 +115,11 @@ int baton_ucx_worker_hear(ucp_worker_h worker, unsigned id, ucp_am_recv_callback
  */
 int baton_ucx_card(struct ucx_world *w, unsigned node, uint64_t deadline_ns, struct ucx_card *out);
 
-/* Writes into a card where its node listens; and says where to connect to it. */
-void baton_ucx_card_place(struct ucx_card *card, const struct sockaddr_storage *at);
-int baton_ucx_card_address(const struct ucx_world *w, unsigned node, const struct ucx_card *card,
-                           struct sockaddr_storage *out, socklen_t *size);
-
 /*
- * Where this process shall listen, in w->here: at the address of the interface `dev`, or, if that is empty,
- * where the net does. The interface that has the address is left in `dev`; empty if it is any.
+ * The interface that nodes here are reached over: `dev`, which has to have an address, or, if that is empty,
+ * the one where the net is. It is left in `dev`; empty if it is any.
  */
-int baton_ucx_address_here(struct ucx_world *w, char *dev, size_t room);
+int baton_ucx_interface(const struct ucx_world *w, char *dev, size_t room);
 
 int baton_ucx_node_open(struct ucx_world *w, struct baton_node *node, struct ucx_card *card,
                         struct ucx_node **out);
@@ -176,7 +187,6 @@ struct ucx_link {
     uint64_t life;       /* of the node */
     uint32_t net_life;   /* the same as the net counts it */
     uint64_t token;      /* of the connection */
-    uint64_t proven;     /* of the last one that carried operations */
     uint64_t head, tail; /* entries taken from the ring, entries put in */
     uint64_t next;       /* number of the next request */
     uint64_t done;       /* of the first that is not known to be done */
@@ -197,8 +207,7 @@ struct ucx_link {
 struct ucx_ep {
     struct ucx_node *n;
     struct baton_epx *epx;
-    ucp_worker_h worker; /* null: not needed yet */
-    int wake;            /* its file descriptor */
+    struct ucx_ear ear; /* its worker is null while not needed yet */
     struct ucx_patience patience;
     char *buffer;   /* the request that is being written */
     unsigned place; /* among the endpoints of its node that are open */

@@ -248,25 +248,6 @@ static pid_t start(int node, enum phase phase, const struct baton_net_place *pla
     exit(0);
 }
 
-/*
- * UCX 1.13 has assertions of its own that fail, seldom, when a peer is killed whose connection is being made.
- * They end the process, and nobody but UCX can mend that; it is said, and is no success.
- */
-static void excuse_ucx(struct baton_net_place *place, enum phase phase, const pid_t *pid, int n,
-                       int status)
-{
-#ifdef UCX_MODE
-    if (phase != CONNECT || !WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT)
-        return;
-    for (int other = n + 1; other < NODES; other++)
-        kill(pid[other], SIGKILL);
-    baton_net_place_remove(place);
-    printf("skipped: UCX itself has ended node %d, when a peer was killed that was connecting\n",
-           n);
-    exit(77);
-#endif
-}
-
 static void run(enum phase phase, uint64_t after_us)
 {
     struct baton_net_place place;
@@ -289,7 +270,6 @@ static void run(enum phase phase, uint64_t after_us)
             CHECK(got == pid[n] && WIFSIGNALED(status), "the victim ended by itself");
             continue;
         }
-        excuse_ucx(&place, phase, pid, n, status);
         CHECK(got == pid[n] && WIFEXITED(status) && !WEXITSTATUS(status), "node %d ended with 0x%x",
               n, status);
     }
