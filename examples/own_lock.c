@@ -54,7 +54,7 @@ static int own_release(const struct baton_lock *lock, struct baton_ep *ep,
                        struct baton_waiter *waiter)
 {
     baton_rfence(ep, lock->host);
-    int rc = baton_put64(ep, lock->line, 0, 0);
+    int rc = baton_put64(ep, lock->line, 0, BATON_WID_UNWAITED);
     int rung = baton_flush(ep);
     return rc ? rc : rung;
 }

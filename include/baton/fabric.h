@@ -251,16 +251,21 @@ int baton_name_lookup(struct baton_ep *ep, const char *name, uint64_t deadline_n
 /*
  * Work ids. Programs use 1 .. 63. Kinds of lock, the library's and users' own, use BATON_WID_LOCK
  * .. + 7: a lock call leaves nothing behind under them. 0 names no work: only wait_all, gfence,
- * settle and close cover it. The rest of 0xff00 .. 0xffff is the library's.
+ * settle and close cover it. BATON_WID_UNWAITED is for what a release posts and does not wait for: as 0,
+ * but its errors are not the program's to collect, and a queue pair that nothing else was lost on is made
+ * new by itself; the waiter's next calls notice what was lost. The rest of 0xff00 .. 0xffff is the library's.
  */
 typedef uint16_t baton_wid;
 #define BATON_WID_USER_MAX 63u
 #define BATON_WID_LIBRARY 0xff00u
 #define BATON_WID_LOCK 0xff00u
+#define BATON_WID_UNWAITED 0xff0fu
 
 struct baton_ep_peer { /* private: what is known of this endpoint's work towards one node */
     uint64_t written, settled;
     uint32_t fetches;
+    uint32_t
+        lost; /* how often the queue pair broke while one with BATON_WID_UNWAITED was unproven */
 };
 
 struct baton_ep { /* private: the part that the inline calls below need */
@@ -269,6 +274,7 @@ struct baton_ep { /* private: the part that the inline calls below need */
     struct baton_ep_peer *peers;
     const uint64_t *deaths;
     const struct baton_caps *caps;
+    uint64_t lost; /* sum of those of the peers */
 };
 
 int baton_ep_open(struct baton_node *node, struct baton_ep **out);
@@ -357,8 +363,11 @@ int baton_gfence(struct baton_ep *ep, const uint16_t *nodes, unsigned count);
 
 int baton_settle_slow(struct baton_ep *ep, unsigned node);
 
-/* Everything before, towards this node, is complete and visible: at once when it is known, else a
- * gfence. */
+/*
+ * Everything before, towards this node, is complete and visible: at once when it is known, else by one
+ * get as of a gfence. Else the first error towards it that nobody has collected, -ENOTCONN when there is
+ * none; it stays to be collected, so that who has to settle in the middle takes nobody's errors away.
+ */
 BATON_INLINE int baton_settle(struct baton_ep *ep, unsigned node)
 {
     const struct baton_ep_peer *p = &ep->peers[node];
@@ -490,6 +499,8 @@ struct baton_wait {
     uint32_t turns;
     uint32_t seed;
     uint32_t ahead;
+    void (*first)(struct baton_ep *ep, void *arg); /* called before it first blocks; or null */
+    void *first_arg;
 };
 
 /* Reads no clock: cheap enough for every lock call. */
@@ -503,6 +514,8 @@ BATON_INLINE void baton_wait_begin(struct baton_ep *ep, struct baton_wait *wait,
     wait->turns = 0;
     wait->seed = 0;
     wait->ahead = 0;
+    wait->first = 0;
+    wait->first_arg = 0;
 }
 
 /* What is waited for has come nearer: back-off starts again. */

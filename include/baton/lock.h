@@ -36,7 +36,8 @@
  * does not hold the lock. A release that returns one holds it no longer, and what it covers is in
  * doubt; where the queue pair towards the host is or gets broken before the release has taken
  * effect, the table is marked as after a death, so that nobody waits for ever. A release does not
- * wait for the fabric; what goes wrong after it has returned is noticed by the waiter's next call.
+ * wait for the fabric; what goes wrong after it has returned is noticed by the waiter's next call with the
+ * same endpoint. Errors of the program's own operations stay for the program to collect.
  */
 #ifndef BATON_LOCK_H
 #define BATON_LOCK_H
@@ -106,7 +107,8 @@ struct baton_lock_ops {
      * `wait` is begun and carries the deadline. acquire sets waiter->committed before it rings what
      * may take its place in the queue, and clears it when it knows that this did not happen (a
      * failed rcas, an error at post). An error with committed set breaks the table. release begins
-     * a wait of its own if it needs one: baton_lock_wait_begin.
+     * a wait of its own if it needs one: baton_lock_wait_begin. What release posts and does not wait
+     * for has the id BATON_WID_UNWAITED, or is a baton_lock_grant, so that its loss is noticed.
      */
     int (*acquire)(const struct baton_lock *lock, struct baton_ep *ep, struct baton_waiter *waiter,
                    struct baton_wait *wait);
@@ -226,8 +228,7 @@ struct baton_waiter {
     baton_gptr self;                  /* address of `word` */
     baton_gptr line;                  /* of the lock that it holds, else null */
     uint32_t committed;
-    uint32_t
-        handed; /* kinds: 1 + the node that release has put a grant or a hint to, if not the host */
+    uint32_t handed; /* private: 1 + the node of the waiter that release has put a grant to */
     void (*doorway)(void *arg, struct baton_ep *ep, struct baton_waiter *waiter);
     void (*knows)(void *arg, struct baton_ep *ep, struct baton_waiter *waiter, bool turn,
                   const uint64_t *values, unsigned n);
@@ -235,6 +236,9 @@ struct baton_waiter {
     uint64_t healthy;          /* private: the state of the table when the lock was acquired */
     baton_gptr released;       /* private: the state word of the table of the last release */
     uint64_t released_healthy; /* private: and its state then */
+    baton_gptr hinted;         /* private: the word that release has put a hint to */
+    uint32_t lost_host;        /* private: what had been lost on the way to the host before, */
+    uint32_t lost_there;       /* and on the way to the other waiter */
 };
 
 int baton_waiter_open(struct baton_ep *ep,
@@ -269,6 +273,13 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
 /* For kinds whose release must wait for somebody: a wait without deadline, in the table's group. */
 void baton_lock_wait_begin(const struct baton_lock *lock, struct baton_ep *ep,
                            struct baton_wait *wait);
+
+/*
+ * For the release of kinds: puts the grant into a word of the next waiter, and rings. Nobody waits for it;
+ * whether it was lost is looked at by the waiter's next calls.
+ */
+int baton_lock_grant(struct baton_ep *ep, struct baton_waiter *waiter, baton_gptr word,
+                     uint64_t value);
 
 /*
  * The fencing token of the lock just acquired: greater than that of every earlier holder of this

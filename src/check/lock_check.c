@@ -242,7 +242,7 @@ static int section(const struct member *m, struct baton_ep *ep, uint64_t tag)
 
 /* ---- Threads */
 
-#define KEPT_WORDS (BATON_WAITER_WORDS + 5)
+#define KEPT_WORDS (BATON_WAITER_WORDS + 6)
 #define KNOWN_MAX 16u
 
 /* What a waiter holds beside what was fetched, and where this body is. */
@@ -255,6 +255,7 @@ static unsigned kept(const struct member *m, uint64_t *values)
     values[n++] = w->token;
     values[n++] = w->line;
     values[n++] = w->released;
+    values[n++] = w->hinted;
     values[n++] = (uint64_t)w->handed << 32 | w->committed;
     values[n++] = m->buffer[BUFFER_PART];
     return n;

@@ -41,6 +41,12 @@ static struct baton_epx_id *id_of(struct baton_epx *ep, baton_wid id)
     return index < BATON_IDS ? &ep->ids[index] : NULL;
 }
 
+/* Whether somebody waits for operations of this id by its name. */
+static bool is_waited(baton_wid id)
+{
+    return id && id != BATON_WID_UNWAITED;
+}
+
 static int take_error(int *rc)
 {
     int was = *rc;
@@ -56,6 +62,15 @@ static int first_error(int a, int b)
 /* ---- Done */
 
 static const char *const kind_names[BATON_OP_KINDS] = {"put", "get", "rcas", "rfaa"};
+
+/* A put that was accepted may still be lost, as long as nothing has proved it complete. */
+static void lose_unwaited(struct baton_epx *ep, unsigned node)
+{
+    if (ep->peers[node].unwaited <= ep->pub.peers[node].settled)
+        return;
+    ep->pub.peers[node].lost++;
+    ep->pub.lost++;
+}
 
 void baton_op_done(struct baton_epx *ep, const struct baton_op *op, int rc, bool wrote,
                    const char *text)
@@ -74,6 +89,7 @@ void baton_op_done(struct baton_epx *ep, const struct baton_op *op, int rc, bool
     }
     if (!peer->broken) {
         peer->broken = rc;
+        lose_unwaited(ep, op->node);
         ep->fault.rc = rc;
         ep->fault.kind = op->kind;
         ep->fault.node = op->node;
@@ -82,6 +98,9 @@ void baton_op_done(struct baton_epx *ep, const struct baton_op *op, int rc, bool
                  "%s of %" PRIu32 " bytes at %u+0x%" PRIx64 ": %s", kind_names[op->kind], op->bytes,
                  op->node, baton_gptr_offset(op->remote), text ? text : baton_strerror(rc));
     }
+    if (op->id == BATON_WID_UNWAITED)
+        return;
+    peer->missed = true;
     if (op->id)
         id->rc = first_error(id->rc, rc);
     else
@@ -118,11 +137,22 @@ int baton_flush(struct baton_ep *pub)
 static int post_error(struct baton_epx *ep, baton_wid wid, int rc)
 {
     struct baton_epx_id *id = id_of(ep, wid);
-    id->rc = first_error(id->rc, rc);
+    if (wid != BATON_WID_UNWAITED)
+        id->rc = first_error(id->rc, rc);
     return rc;
 }
 
-static int post(struct baton_epx *ep, struct baton_op *op)
+/*
+ * Whether operations towards the node can be posted. When its queue pair was broken by what nobody waits for,
+ * and nothing else was lost on it, its program can not know, and it is made new.
+ */
+static bool is_whole(struct baton_epx *ep, unsigned node)
+{
+    struct baton_epx_peer *peer = &ep->peers[node];
+    return !peer->broken || (!peer->missed && !baton_ep_reset(&ep->pub, node));
+}
+
+static int post(struct baton_epx *ep, const struct baton_op *op)
 {
     unsigned node = baton_gptr_node(op->remote);
     struct baton_epx_id *id = id_of(ep, op->id);
@@ -155,37 +185,43 @@ static int post(struct baton_epx *ep, struct baton_op *op)
 
     struct baton_epx_peer *peer = &ep->peers[node];
     struct baton_ep_peer *known = &ep->pub.peers[node];
-    if (peer->broken)
+    if (__builtin_expect(peer->broken != 0, 0) && !is_whole(ep, node)) {
+        peer->missed |= op->id != BATON_WID_UNWAITED;
         return post_error(ep, op->id, -ENOTCONN);
+    }
 
-    op->node = (uint16_t)node;
-    op->flags |= peer->flags;
-    op->seq = peer->seq ? peer->seq : 2; /* from 2 on, so that 0 proves nothing */
-    peer->seq = op->seq + 2;
+    struct baton_op *kept = &ep->chain[ep->chain_n];
+    *kept = *op;
+    kept->node = (uint16_t)node;
+    kept->flags |= peer->flags;
+    kept->seq = peer->seq ? peer->seq : 2; /* from 2 on, so that 0 proves nothing */
+    peer->seq = kept->seq + 2;
     if (peer->flags)
-        peer->fence = op->seq;
+        peer->fence = kept->seq;
     if (peer->flags & BATON_OPF_RFENCE && known->fetches)
         peer->gen++;
     peer->flags = 0;
     if (op->kind == BATON_OP_PUT || op->kind == BATON_OP_RFAA)
-        known->written = op->seq + 1;
+        known->written = kept->seq + 1;
+    if (op->id == BATON_WID_UNWAITED)
+        peer->unwaited = kept->seq + 1;
 
     bool idle = !id->pending && !id->open && !id->fetches;
     if (idle) {
-        id->node = op->node;
+        id->node = kept->node;
         id->mixed = 0;
         id->proof = 0;
         id->gen = 0;
-    } else if (id->node != op->node) {
+    } else if (id->node != kept->node) {
         id->mixed = 1;
     }
     id->open++;
-    if (op->kind != BATON_OP_PUT && op->id) {
+    if (op->kind != BATON_OP_PUT && is_waited(op->id)) {
         known->fetches++;
         id->fetches++;
         id->gen = peer->gen;
         /* Waiting for this one proves what stands before it, where the fabric keeps that order. */
-        uint64_t proof = ep->chain_order ? op->seq : peer->fence;
+        uint64_t proof = ep->chain_order ? kept->seq : peer->fence;
         if (proof > id->proof)
             id->proof = proof;
     } else if (op->kind != BATON_OP_PUT) {
@@ -199,8 +235,7 @@ static int post(struct baton_epx *ep, struct baton_op *op)
         ep->stats.bytes_put += op->bytes;
     else if (op->kind == BATON_OP_GET)
         ep->stats.bytes_got += op->bytes;
-    ep->chain[ep->chain_n++] = *op;
-    return ep->chain_n == BATON_CHAIN_MAX ? baton_flush(&ep->pub) : 0;
+    return ++ep->chain_n == BATON_CHAIN_MAX ? baton_flush(&ep->pub) : 0;
 }
 
 int baton_put(struct baton_ep *ep, baton_gptr to, const void *from, size_t bytes, baton_wid id)
@@ -382,6 +417,13 @@ static void advance_until(struct baton_epx *ep, const uint32_t *pending)
     }
 }
 
+void baton_ep_drain(struct baton_ep *pub, unsigned node)
+{
+    struct baton_epx *ep = baton_epx(pub);
+    baton_flush(pub);
+    advance_until(ep, &ep->peers[node].pending);
+}
+
 static void count_round(struct baton_epx *ep, uint64_t stamp)
 {
     if (stamp == ep->round) {
@@ -471,14 +513,15 @@ int baton_wait_all(struct baton_ep *pub)
     return rc;
 }
 
-int baton_gfence(struct baton_ep *pub, const uint16_t *nodes, unsigned count)
+/* Towards each of the nodes: all before is complete and visible. The first error; `collect`: which is taken. */
+static int fence(struct baton_epx *ep, const uint16_t *nodes, unsigned count, bool collect)
 {
-    struct baton_epx *ep = baton_epx(pub);
-    int rc = take_error(&ep->ids[0].rc);
+    struct baton_ep *pub = &ep->pub;
+    int rc = 0;
     for (unsigned i = 0; i < count; i++) {
         if (nodes[i] >= ep->nodes)
             return baton_fail(-ERANGE, "node %u: the cluster has %u places", nodes[i], ep->nodes);
-        if (ep->peers[nodes[i]].broken)
+        if (!is_whole(ep, nodes[i]))
             continue; /* its error is what the caller has to hear; there is nothing to fence */
         baton_rfence(pub, nodes[i]);
         baton_get(pub, ep->scratch + 1, baton_gfence_word(nodes[i]), 8, ID_GFENCE);
@@ -494,7 +537,7 @@ int baton_gfence(struct baton_ep *pub, const uint16_t *nodes, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         struct baton_epx_peer *peer = &ep->peers[nodes[i]];
         struct baton_ep_peer *known = &ep->pub.peers[nodes[i]];
-        int one = take_error(&peer->rc);
+        int one = collect ? take_error(&peer->rc) : peer->rc;
         if (peer->broken)
             one = first_error(one, first_error(fence_rc, -ENOTCONN));
         else {
@@ -503,15 +546,25 @@ int baton_gfence(struct baton_ep *pub, const uint16_t *nodes, unsigned count)
         }
         rc = first_error(rc, one);
     }
-    rc = first_error(rc, fence_rc);
+    return first_error(rc, fence_rc);
+}
+
+int baton_gfence(struct baton_ep *pub, const uint16_t *nodes, unsigned count)
+{
+    struct baton_epx *ep = baton_epx(pub);
+    int at_post = take_error(&ep->ids[0].rc);
+    int rc = first_error(at_post, fence(ep, nodes, count, true));
     note(ep, "gfence", count, rc);
     return rc;
 }
 
-int baton_settle_slow(struct baton_ep *ep, unsigned node)
+int baton_settle_slow(struct baton_ep *pub, unsigned node)
 {
+    struct baton_epx *ep = baton_epx(pub);
     uint16_t one = (uint16_t)node;
-    return baton_gfence(ep, &one, 1);
+    int rc = fence(ep, &one, 1, false);
+    note(ep, "settle", node, rc);
+    return rc;
 }
 
 int baton_ep_reset(struct baton_ep *pub, unsigned node)
@@ -526,6 +579,7 @@ int baton_ep_reset(struct baton_ep *pub, unsigned node)
     if (rc)
         return rc;
     peer->broken = 0;
+    peer->missed = false;
     peer->rc = 0;
     peer->flags = 0;
     forget_fetches(ep, node);
@@ -583,6 +637,16 @@ void baton_delay(struct baton_ep *ep, uint64_t ns)
     l->ops->delay(l, baton_epx(ep), ns);
 }
 
+/* What its caller wants to have done before the wait blocks. */
+static void wait_first(struct baton_ep *pub, struct baton_wait *wait)
+{
+    void (*first)(struct baton_ep *, void *) = wait->first;
+    if (__builtin_expect(first != NULL, 0)) {
+        wait->first = NULL;
+        first(pub, wait->first_arg);
+    }
+}
+
 int baton_await(struct baton_ep *pub, const struct baton_cond *conds, unsigned count,
                 struct baton_wait *wait)
 {
@@ -590,6 +654,7 @@ int baton_await(struct baton_ep *pub, const struct baton_cond *conds, unsigned c
     if (!count || count > BATON_CONDS_MAX)
         return baton_fail(-EINVAL, "%u conditions: 1 to %u can be awaited", count, BATON_CONDS_MAX);
     baton_flush(pub);
+    wait_first(pub, wait);
     return ep->top->ops->await(ep->top, ep, conds, count, wait);
 }
 
@@ -597,6 +662,7 @@ int baton_relax(struct baton_ep *pub, struct baton_wait *wait)
 {
     struct baton_epx *ep = baton_epx(pub);
     baton_flush(pub);
+    wait_first(pub, wait);
     ep->stats.relaxes++;
     return ep->top->ops->relax(ep->top, ep, wait);
 }

@@ -134,9 +134,11 @@ struct baton_epx_peer {
     uint64_t fence;     /* what is below stands before the last order, rfence */
     uint64_t gen;       /* generation of fetches: an rfence begins one if some may not have read */
     uint64_t loose_gen; /* of the last fetch without an id */
+    uint64_t unwaited;  /* behind the last operation with BATON_WID_UNWAITED */
     uint32_t loose;     /* fetches without an id that may not have read */
     uint32_t pending;
     uint8_t flags; /* BATON_OPF_ORDER, _RFENCE for the next operation */
+    bool missed;   /* since it broke, something failed or was refused that others may wait for */
     int broken;    /* 0, or the error that broke the queue pair */
     int rc;        /* of operations without id, not reported yet */
 };
@@ -180,6 +182,9 @@ void baton_op_done(struct baton_epx *ep, const struct baton_op *op, int rc, bool
  * execute operations themselves.
  */
 bool baton_op_apply(const struct baton_op *op, uint64_t old, uint64_t *desired);
+
+/* Rings, and waits until nothing is outstanding towards the node. Counts no round trip, takes no error. */
+void baton_ep_drain(struct baton_ep *ep, unsigned node);
 
 /*
  * Frees the endpoint of a thread that is no more, at once. What it had rung may still happen, so the arena

@@ -151,20 +151,6 @@ static int alock_try(const struct baton_lock *lock, struct baton_ep *ep,
     return alock_acquire(lock, ep, waiter, wait);
 }
 
-static int alock_await_next(const struct baton_lock *lock, struct baton_ep *ep,
-                            struct baton_waiter *waiter, uint64_t *next)
-{
-    struct baton_wait wait;
-    struct baton_cond linked = baton_until_not(&waiter->word[NEXT], UINT64_MAX, 0);
-    baton_lock_wait_begin(lock, ep, &wait);
-    while (!(*next = baton_load(ep, &waiter->word[NEXT]))) {
-        int rc = baton_await(ep, &linked, 1, &wait);
-        if (rc)
-            return rc;
-    }
-    return 0;
-}
-
 static int alock_release_local(const struct baton_lock *lock, struct baton_ep *ep,
                                struct baton_waiter *waiter)
 {
@@ -175,7 +161,7 @@ static int alock_release_local(const struct baton_lock *lock, struct baton_ep *e
     settled = settled ? settled : rung;
     if (baton_cas(ep, &lock->local[LOCAL_TAIL], waiter->self, 0) == waiter->self)
         return settled;
-    int rc = alock_await_next(lock, ep, waiter, &next);
+    int rc = baton_queue_next(lock, ep, &waiter->word[NEXT], &next);
     if (rc)
         return rc;
     baton_store(ep, &baton_queue_near(waiter, next)[BUDGET], waiter->own[0] - 1);
@@ -191,16 +177,14 @@ static int alock_release_remote(const struct baton_lock *lock, struct baton_ep *
     int rc = baton_queue_leave(ep, waiter, lock->line + REMOTE_TAIL * 8, &alone);
     if (rc || alone)
         return rc;
-    rc = alock_await_next(lock, ep, waiter, &next);
+    rc = baton_queue_next(lock, ep, &waiter->word[NEXT], &next);
     if (rc)
         return rc;
     /* Free, as the failed rcas has proved everything; if it is not, the lock is handed on all the
      * same. */
     rc = baton_settle(ep, lock->host);
-    int put = baton_put64(ep, next + BUDGET * 8, waiter->own[0] - 1, 0);
-    int rung = baton_flush(ep);
-    waiter->handed = 1 + baton_gptr_node(next);
-    return rc ? rc : put ? put : rung;
+    int granted = baton_lock_grant(ep, waiter, next + BUDGET * 8, waiter->own[0] - 1);
+    return rc ? rc : granted;
 }
 
 static int alock_release(const struct baton_lock *lock, struct baton_ep *ep,

@@ -11,8 +11,11 @@ enum { REMOTE_TAIL, LOCAL_TAIL, REMOTE_FLAG, VICTIM, LOCAL_FLAG, NEXT_TICKET, CU
 enum { NEXT, READY, PASS, GRANTED, DETACHED };
 enum { LOCAL = 1, REMOTE = 2 }; /* values of the victim */
 
-/* own[] from acquire to release; the last two are a hint that outlives them. */
-enum { TICKET, LAST, HINT_LINE = 6, HINT_TAIL = 7 };
+/*
+ * own[] from acquire to release: also what the endpoint had lost before, so that a pass may be among what it has
+ * lost since. The last two are a hint that outlives them.
+ */
+enum { TICKET, LAST, LOST, HINT_LINE = 6, HINT_TAIL = 7 };
 
 /* params[] */
 enum { CHAIN, GROUP_LOCAL, GROUP_REMOTE };
@@ -406,7 +409,7 @@ static int remote_pass(struct baton_ep *ep, struct baton_waiter *waiter, const s
     uint64_t next = baton_load(ep, &waiter->word[NEXT]);
     if (!next)
         return 0;
-    int rc = baton_put64(ep, word_of(next, PASS), pass, 0);
+    int rc = baton_put64(ep, word_of(next, PASS), pass, BATON_WID_UNWAITED);
     int rung = baton_flush(ep); /* he waits for it, and I may not wait for anything any more */
     return rc ? rc : rung;
 }
@@ -464,6 +467,7 @@ static int remote_acquire(const struct baton_lock *lock, struct baton_ep *ep,
 {
     struct place place = {.group = group, .shift = shift};
     prepare(ep, waiter);
+    waiter->own[LOST] = ep->lost;
     int rc = remote_swap(lock, ep, waiter, &place.before);
     return rc ? rc : remote_enter(lock, ep, waiter, wait, &place);
 }
@@ -480,6 +484,7 @@ static int remote_try(const struct baton_lock *lock, struct baton_ep *ep,
     if (waiter->result[0] || waiter->result[1])
         return -EBUSY;
     prepare(ep, waiter);
+    waiter->own[LOST] = ep->lost;
     rc = baton_queue_try(ep, waiter, word_of(lock->line, REMOTE_TAIL));
     if (rc)
         return rc;
@@ -495,20 +500,20 @@ static int remote_grant(const struct baton_lock *lock, struct baton_ep *ep,
         struct baton_wait wait;
         /* He may be waiting for a pass that was lost on its way. */
         next = baton_load(ep, &waiter->word[NEXT]);
-        if (next && (rc = baton_settle(ep, baton_gptr_node(next))))
-            return rc;
+        if (next) {
+            rc = baton_settle(ep, baton_gptr_node(next));
+            if (rc || ep->lost != waiter->own[LOST])
+                return rc ? rc : -ECANCELED;
+        }
         baton_lock_wait_begin(lock, ep, &wait);
         rc = await_word(ep, &waiter->word[DETACHED], &wait);
         if (rc)
             return rc;
     }
     next = baton_load(ep, &waiter->word[NEXT]); /* there, since he has detached */
-    waiter->handed = 1 + baton_gptr_node(next);
     /* Behind pass: who has seen the grant may use its words again at once. */
     baton_order(ep, baton_gptr_node(next));
-    rc = baton_put64(ep, word_of(next, GRANTED), 1, 0);
-    int rung = baton_flush(ep);
-    return rc ? rc : rung;
+    return baton_lock_grant(ep, waiter, word_of(next, GRANTED), 1);
 }
 
 static int remote_release(const struct baton_lock *lock, struct baton_ep *ep,
@@ -524,10 +529,11 @@ static int remote_release(const struct baton_lock *lock, struct baton_ep *ep,
     }
     /* Gets of the section must have read before the next one enters; puts are ordered by it too. */
     baton_rfence(ep, lock->host);
-    baton_put64(ep, word_of(lock->line, CURRENT), waiter->own[TICKET] + 1, BATON_ID_LOCK);
-    rc = step(ep, chain, BATON_ID_LOCK);
-    if (rc)
-        return rc;
+    const baton_wid id = chain ? BATON_WID_UNWAITED : BATON_ID_LOCK;
+    rc = baton_put64(ep, word_of(lock->line, CURRENT), waiter->own[TICKET] + 1, id);
+    int waited = step(ep, chain, id);
+    if (rc || waited)
+        return rc ? rc : waited;
     uint64_t tail = chain ? baton_load(ep, &waiter->word[NEXT]) : 0;
     if (!tail) {
         bool alone;

@@ -60,27 +60,19 @@ static int mcs_release(const struct baton_lock *lock, struct baton_ep *ep,
                        struct baton_waiter *waiter)
 {
     bool alone;
+    uint64_t next;
     baton_rfence(ep, lock->host);
     int rc = baton_queue_leave(ep, waiter, lock->line, &alone);
     if (rc || alone)
         return rc;
-
-    struct baton_wait wait;
-    struct baton_cond linked = baton_until_not(&waiter->word[NEXT], UINT64_MAX, 0);
-    uint64_t next;
-    baton_lock_wait_begin(lock, ep, &wait);
-    while (!(next = baton_load(ep, &waiter->word[NEXT]))) {
-        rc = baton_await(ep, &linked, 1, &wait);
-        if (rc)
-            return rc;
-    }
+    rc = baton_queue_next(lock, ep, &waiter->word[NEXT], &next);
+    if (rc)
+        return rc;
     /* Free, as the failed rcas has proved everything; if it is not, the lock is handed on all the
      * same. */
     rc = baton_settle(ep, lock->host);
-    int put = baton_put64(ep, next + GRANTED * 8, 1, 0);
-    int rung = baton_flush(ep);
-    waiter->handed = 1 + baton_gptr_node(next);
-    return rc ? rc : put ? put : rung;
+    int granted = baton_lock_grant(ep, waiter, next + GRANTED * 8, 1);
+    return rc ? rc : granted;
 }
 
 const struct baton_lock_ops baton_lock_mcs = {

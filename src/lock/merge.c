@@ -7,17 +7,13 @@
 
 #include "lock/ids.h"
 #include "lock/merge_rule.h"
+#include "lock/table.h"
 
 enum { CL, TURN, CR, WORDS };
 #define SLOT_WORDS 3 /* of a ticket: pre; post and who */
 
 /* own[] from acquire to release; of a remote holder also its ticket, whether it owes a hint, and whom. */
 enum { TURN_AFTER, TICKET, OWES, WHOM };
-
-/* The word of a waiter that a hint is put to, and what the waiter itself writes there. */
-#define HINT 7
-#define HINT_NONE 0
-#define HINT_COME 1
 
 /*
  * The holder with ticket r wakes ticket r + EARLY. With 2 who is woken has one more holder before him and
@@ -283,7 +279,7 @@ static int remote_poll(const struct baton_lock *lock, struct baton_ep *ep,
 /* Sleeps until somebody hints. */
 static int remote_sleep(struct baton_ep *ep, struct baton_waiter *waiter, struct baton_wait *wait)
 {
-    const struct baton_cond come = baton_until_not(&waiter->word[HINT], UINT64_MAX, HINT_NONE);
+    const struct baton_cond come = baton_until_not(&waiter->word[BATON_WAITER_HINT], UINT64_MAX, 0);
     int rc = baton_await(ep, &come, 1, wait);
     baton_wait_moved(wait);
     return rc;
@@ -332,7 +328,7 @@ static int remote_queue(const struct baton_lock *lock, struct baton_ep *ep,
         const bool may_sleep = far && me->before == SURE;
         const bool behind = r - served <= EARLY && me->owes && me->behind != SURE;
         if (may_sleep)
-            baton_store(ep, &waiter->word[HINT], HINT_NONE);
+            baton_store(ep, &waiter->word[BATON_WAITER_HINT], 0);
         else if (far || behind)
             post = post_index(slots, behind ? r + EARLY : r - EARLY);
 
@@ -408,22 +404,6 @@ static int remote_acquire(const struct baton_lock *lock, struct baton_ep *ep,
     return rc ? rc : remote_enter(lock, ep, waiter, wait, waiter->result[FETCHED]);
 }
 
-/* Wakes a waiter; rings. */
-static int remote_hint(struct baton_ep *ep, struct baton_waiter *waiter, baton_gptr who)
-{
-    const unsigned node = baton_gptr_node(who);
-    /* Left: it did not sleep. Dead: the table is marked for that. */
-    if (!who || baton_node_state(baton_ep_cluster(ep), node) != BATON_NODE_ALIVE)
-        return baton_flush(ep);
-    /* Another one may have the number of a node that left when it was hinted at. */
-    if (baton_ep_state(ep, node) == -EHOSTDOWN)
-        (void)baton_ep_reset(ep, node);
-    waiter->handed = 1 + node;
-    int rc = baton_put64(ep, who + 8 * HINT, HINT_COME, 0);
-    int rung = baton_flush(ep);
-    return rc ? rc : rung;
-}
-
 /* The slot behind was not there when I was let in; who sleeps now and relies on me has it there. */
 static int remote_hint_late(const struct baton_lock *lock, struct baton_ep *ep,
                             struct baton_waiter *waiter)
@@ -434,7 +414,7 @@ static int remote_hint_late(const struct baton_lock *lock, struct baton_ep *ep,
     int rc = baton_wait(ep, BATON_ID_LOCK);
     if (rc || !merge_slot_is(waiter->result[SEEN_POST], behind))
         return rc;
-    return remote_hint(ep, waiter, waiter->result[SEEN_WHO] & ~(uint64_t)WHO_HINTS);
+    return baton_lock_hint(ep, waiter, waiter->result[SEEN_WHO] & ~(uint64_t)WHO_HINTS);
 }
 
 static int remote_release(const struct baton_lock *lock, struct baton_ep *ep,
@@ -443,8 +423,8 @@ static int remote_release(const struct baton_lock *lock, struct baton_ep *ep,
     /* Gets of the section must have read before the next one enters. It orders puts too: the section's,
      * and my slot, which is free for reuse when the turn is seen. */
     baton_rfence(ep, lock->host);
-    int rc = baton_put64(ep, word_of(lock, TURN), waiter->own[TURN_AFTER], 0);
-    int hinted = remote_hint(ep, waiter, waiter->own[WHOM]);
+    int rc = baton_put64(ep, word_of(lock, TURN), waiter->own[TURN_AFTER], BATON_WID_UNWAITED);
+    int hinted = baton_lock_hint(ep, waiter, waiter->own[WHOM]);
     if (!hinted && waiter->own[OWES] && !waiter->own[WHOM])
         hinted = remote_hint_late(lock, ep, waiter);
     return rc ? rc : hinted;

@@ -60,6 +60,10 @@ static inline int baton_queue_leave(struct baton_ep *ep, struct baton_waiter *wa
     return rc;
 }
 
+/* Waits in a release until the successor has linked itself: `link` is the word that it writes its address to. */
+int baton_queue_next(const struct baton_lock *lock, struct baton_ep *ep, const uint64_t *link,
+                     uint64_t *next);
+
 /* The words of another waiter of this node, from their address: all of them lie in one arena. */
 static inline uint64_t *baton_queue_near(struct baton_waiter *waiter, baton_gptr other)
 {

@@ -249,6 +249,12 @@ static void place_mark(struct baton_ep *ep, const struct baton_group *group, boo
         (void)state_mark(ep, group->state, was);
 }
 
+/* ---- What a release leaves on its way
+ *
+ * It may be lost when the queue pair breaks before it is proved complete, be it by an operation of the program's.
+ * The endpoint counts that, whatever becomes of the queue pair afterwards.
+ */
+
 /* Whether something is on its way to that node of which nobody knows that it has arrived. */
 static inline bool peer_owes(const struct baton_ep *ep, unsigned node)
 {
@@ -256,42 +262,119 @@ static inline bool peer_owes(const struct baton_ep *ep, unsigned node)
     return peer->written > peer->settled;
 }
 
-static bool peer_lost(struct baton_ep *ep, unsigned node)
+static bool node_is_gone(struct baton_ep *ep, unsigned node, bool dead_too)
 {
-    return peer_owes(ep, node) && baton_epx(ep)->peers[node].broken;
-}
-
-/*
- * Whether the one who was to be handed something needed it no more: he has left in good order, perhaps while
- * it was on its way. (Only a hint may be late like that; who waits for the lock itself does not leave.)
- */
-static __attribute__((cold)) bool has_left(struct baton_ep *ep, unsigned node)
-{
-    const uint16_t one = (uint16_t)node;
     enum baton_node_state state = baton_node_state(baton_ep_cluster(ep), node);
-    int why = baton_ep_state(ep, node);
-    if (why != -EKEYREJECTED &&
-        (why != -EHOSTDOWN || (state != BATON_NODE_LEFT && state != BATON_NODE_ABSENT)))
-        return false;
-    (void)baton_gfence(ep, &one, 1); /* nobody needs to hear of it */
-    return true;
+    return state == BATON_NODE_LEFT || state == BATON_NODE_ABSENT ||
+           (dead_too && state == BATON_NODE_DEAD);
+}
+
+int baton_lock_grant(struct baton_ep *ep, struct baton_waiter *waiter, baton_gptr word,
+                     uint64_t value)
+{
+    const unsigned node = baton_gptr_node(word);
+    waiter->handed = 1 + node;
+    waiter->lost_there = ep->peers[node].lost;
+    int rc = baton_put64(ep, word, value, BATON_WID_UNWAITED);
+    int rung = baton_flush(ep);
+    return rc ? rc : rung;
+}
+
+/* Who waits for the lock does not leave: if he has left, he was granted it. */
+static __attribute__((cold)) bool grant_lost(struct baton_ep *ep, const struct baton_waiter *waiter)
+{
+    const unsigned node = waiter->handed - 1;
+    return ep->peers[node].lost != waiter->lost_there && !node_is_gone(ep, node, false);
 }
 
 /*
- * Whether what the waiter's last release has posted may have been lost: the queue pair has broken
- * with something unproven on it.
+ * A hint may come twice. Not by the endpoint of the caller, which is as the program's operations have left it.
  */
-static inline bool release_lost(struct baton_ep *ep, const struct baton_waiter *waiter)
+static __attribute__((cold)) int hint_again(struct baton_ep *ep, baton_gptr word)
 {
-    return waiter->released && (peer_lost(ep, baton_gptr_node(waiter->released)) ||
-                                (waiter->handed && peer_lost(ep, waiter->handed - 1) &&
-                                 !has_left(ep, waiter->handed - 1)));
+    struct baton_ep *way;
+    int rc = baton_ep_open(baton_ep_node(ep), &way);
+    if (rc)
+        return rc;
+    baton_put64(way, word, 1, BATON_ID_LOCK);
+    rc = baton_wait(way, BATON_ID_LOCK);
+    (void)baton_ep_close(way);
+    if (rc == -EKEYREJECTED) /* that memory is not there any more: its process has left */
+        return 0;
+    return rc == -EHOSTDOWN && node_is_gone(ep, baton_gptr_node(word), true) ? 0 : rc;
+}
+
+int baton_lock_hint(struct baton_ep *ep, struct baton_waiter *waiter, baton_gptr who)
+{
+    const unsigned node = baton_gptr_node(who);
+    const baton_gptr word = who + 8 * BATON_WAITER_HINT;
+    /* Left: it did not sleep. Dead: the table is marked for that. */
+    if (!who || baton_node_state(baton_ep_cluster(ep), node) != BATON_NODE_ALIVE)
+        return baton_flush(ep);
+    waiter->hinted = word;
+    waiter->lost_there = ep->peers[node].lost;
+    int rc = baton_put64(ep, word, 1, BATON_WID_UNWAITED);
+    int rung = baton_flush(ep);
+    if (rc) {
+        waiter->hinted = BATON_NULL;
+        rc = hint_again(ep, word);
+    }
+    return rc ? rc : rung;
+}
+
+static __attribute__((cold)) bool hint_lost(struct baton_ep *ep, struct baton_waiter *waiter)
+{
+    const baton_gptr word = waiter->hinted;
+    if (ep->peers[baton_gptr_node(word)].lost == waiter->lost_there)
+        return false;
+    waiter->hinted = BATON_NULL;
+    return hint_again(ep, word) != 0;
+}
+
+/* Whether what the waiter's last release has posted was lost, as far as is known. */
+static inline bool release_lost(struct baton_ep *ep, struct baton_waiter *waiter)
+{
+    return waiter->released &&
+           (ep->peers[baton_gptr_node(waiter->released)].lost != waiter->lost_host ||
+            (waiter->handed && grant_lost(ep, waiter)) ||
+            (waiter->hinted && hint_lost(ep, waiter)));
 }
 
 static void release_mark(struct baton_ep *ep, struct baton_waiter *waiter)
 {
     (void)state_mark(ep, waiter->released, waiter->released_healthy);
     waiter->released = BATON_NULL;
+}
+
+/* Until what the last release has put to other waiters can be lost no more, but by what is posted later. */
+static void drain_there(struct baton_ep *ep, const struct baton_waiter *waiter)
+{
+    if (waiter->handed)
+        baton_ep_drain(ep, waiter->handed - 1);
+    if (waiter->hinted)
+        baton_ep_drain(ep, baton_gptr_node(waiter->hinted));
+}
+
+/* Before a waiter blocks: nobody else would find out meanwhile. */
+static void look_and_block(struct baton_ep *ep, void *arg)
+{
+    struct baton_waiter *waiter = arg;
+    if (!waiter->released)
+        return;
+    drain_there(ep, waiter);
+    baton_ep_drain(ep, baton_gptr_node(waiter->released));
+    if (release_lost(ep, waiter))
+        release_mark(ep, waiter);
+}
+
+/* Before the next release of a waiter, which is remembered instead of the last one. */
+static void look_and_forget(struct baton_ep *ep, struct baton_waiter *waiter, unsigned host)
+{
+    drain_there(ep, waiter);
+    if (baton_gptr_node(waiter->released) != host)
+        baton_ep_drain(ep, baton_gptr_node(waiter->released));
+    if (release_lost(ep, waiter))
+        release_mark(ep, waiter);
 }
 
 /* ---- Making, opening, closing */
@@ -619,9 +702,9 @@ int baton_table_close(struct baton_ep *ep, struct baton_table *table)
                           table->name, table->node, baton_node_index(node));
     if (table->maker) {
         /* Whoever waits for a lock of it in spite of the rules learns that there is none. */
-        uint16_t host = table->node;
-        baton_put64(ep, table_at(table, BATON_TABLE_AT_STATE), PHASE_CLOSED, 0);
-        (void)baton_gfence(ep, &host, 1);
+        baton_put64(ep, table_at(table, BATON_TABLE_AT_STATE), PHASE_CLOSED, BATON_ID_TABLE);
+        (void)baton_wait(ep, BATON_ID_TABLE);
+        (void)baton_settle(ep, table->node);
         rc = baton_name_withdraw(node, table->name);
         int destroyed = baton_segment_destroy(node, table->base);
         rc = rc ? rc : destroyed;
@@ -667,7 +750,6 @@ static int forget_the_dead(struct baton_ep *ep, const struct baton_table *table,
 
 static int lines_renew(struct baton_ep *ep, const struct baton_table *table, uint64_t first)
 {
-    uint16_t host = (uint16_t)table->host;
     uint64_t at_once = REPAIR_BYTES / table->line_bytes;
     if (at_once > table->count)
         at_once = table->count;
@@ -685,7 +767,7 @@ static int lines_renew(struct baton_ep *ep, const struct baton_table *table, uin
         rc = baton_wait(ep, BATON_ID_TABLE);
     }
     if (!rc)
-        rc = baton_gfence(ep, &host, 1);
+        rc = baton_settle(ep, table->host);
     baton_ep_free(ep, lines);
     return rc;
 }
@@ -836,11 +918,15 @@ int baton_waiter_close(struct baton_ep *ep, struct baton_waiter *waiter)
                           (unsigned long long)baton_gptr_offset(waiter->line));
     if (waiter->released) {
         int handed = waiter->handed ? baton_settle(ep, waiter->handed - 1) : 0;
+        if (waiter->hinted)
+            (void)baton_settle(ep, baton_gptr_node(waiter->hinted));
         rc = baton_settle(ep, baton_gptr_node(waiter->released));
-        if (handed && !has_left(ep, waiter->handed - 1))
+        if (handed && !node_is_gone(ep, waiter->handed - 1, false))
             rc = rc ? rc : handed;
-        if (release_lost(ep, waiter))
+        if (release_lost(ep, waiter)) {
             release_mark(ep, waiter);
+            rc = rc ? rc : -ECANCELED;
+        }
     }
     /* Others may still have the address of a spent waiter, and write there: its memory is not used
      * for anything else while the node lives. */
@@ -902,7 +988,7 @@ static __attribute__((cold)) int by_death(const struct baton_lock *lock, struct 
         return rc;
     baton_ep_error(ep, &fault);
     if (!baton_ep_state(ep, lock->host))
-        (void)baton_gfence(ep, &lock->host, 1);
+        (void)baton_settle_slow(ep, lock->host);
     int host = baton_ep_state(ep, lock->host);
     if (host)
         return host == -EHOSTDOWN ? host : rc;
@@ -932,6 +1018,10 @@ acquire_by(acquire_fn acquire, const struct baton_lock *lock, struct baton_ep *e
             return rc;
     }
     wait.group = &head_group(head)->group;
+    if (waiter->released) {
+        wait.first = look_and_block;
+        wait.first_arg = waiter;
+    }
     waiter->token = 0;
     int rc = acquire(lock, ep, waiter, &wait);
     if (__builtin_expect(rc != 0, 0)) {
@@ -985,11 +1075,14 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
         return baton_fail(-EOWNERDEAD, "the lock table was repaired while the lock was held");
     }
 
-    if (__builtin_expect(waiter->handed != 0, 0) && release_lost(ep, waiter))
-        release_mark(ep, waiter); /* the last one; it may have become known since the acquire */
+    if (waiter->released)
+        look_and_forget(ep, waiter, lock->host);
     waiter->handed = 0;
+    waiter->hinted = BATON_NULL;
+    waiter->lost_host = ep->peers[lock->host].lost;
     int rc = lock->ops->release(lock, ep, waiter);
-    if (__builtin_expect(!rc && !waiter->handed && !peer_owes(ep, lock->host), 1)) {
+    if (__builtin_expect(!rc && !(waiter->handed | waiter->hinted) && !peer_owes(ep, lock->host),
+                         1)) {
         waiter->released = BATON_NULL;
         return 0;
     }
@@ -1004,7 +1097,7 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
             rc = baton_ep_state(ep, lock->host);
         if (!rc && waiter->handed)
             rc = baton_ep_state(ep, waiter->handed - 1);
-        rc = by_death(lock, ep, rc);
+        rc = by_death(lock, ep, rc ? rc : -ECANCELED);
     }
     return rc;
 }

@@ -56,6 +56,13 @@ enum baton_table_word {
     BATON_TABLE_AT_ATTACH
 };
 
+/*
+ * Wakes who sleeps on the hint of his waiter; rings. A hint that is lost is put again, another way. 0 also
+ * when nobody needs it any more: the waiter's node has left or died.
+ */
+#define BATON_WAITER_HINT (BATON_WAITER_WORDS - 1) /* the word; any change of it wakes */
+int baton_lock_hint(struct baton_ep *ep, struct baton_waiter *waiter, baton_gptr who);
+
 /* "ts, ticket, ...", for messages. */
 void baton_lock_kinds_text(char *out, size_t bytes);
 

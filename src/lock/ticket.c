@@ -88,7 +88,7 @@ static int ticket_release(const struct baton_lock *lock, struct baton_ep *ep,
 {
     /* Gets of the section must have read before the next one enters; puts are ordered by it too. */
     baton_rfence(ep, lock->host);
-    int rc = baton_put64(ep, lock->line + SERVING, waiter->own[0] + 1, 0);
+    int rc = baton_put64(ep, lock->line + SERVING, waiter->own[0] + 1, BATON_WID_UNWAITED);
     int rung = baton_flush(ep);
     return rc ? rc : rung;
 }
