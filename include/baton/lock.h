@@ -151,7 +151,7 @@ struct baton_table_opts {
 
 /*
  * Makes a table on the endpoint's node and publishes it. It lives until its maker closes it.
- * -EOPNOTSUPP on a fabric without the capability word_atomic, unless torn_allowed is set.
+ * -EOPNOTSUPP on a device without the capability word_atomic, unless torn_allowed is set.
  */
 int baton_table_create(struct baton_ep *ep, const char *name, const struct baton_table_opts *opts,
                        struct baton_table **out);
@@ -159,7 +159,7 @@ int baton_table_create(struct baton_ep *ep, const char *name, const struct baton
 /*
  * Opens a table by name, waiting for it until the deadline (0: looks once). A handle serves all
  * threads of its node. -ENOENT also when this process does not know the kind, -EOPNOTSUPP when it
- * knows another layout of it, or as above.
+ * knows another layout of it, or as above, for this node's device or the host's.
  */
 int baton_table_open(struct baton_ep *ep, const char *name, uint64_t deadline_ns,
                      struct baton_table **out);
@@ -192,6 +192,15 @@ const uint64_t *baton_table_params(const struct baton_table *table);
 /* ---- Locks and waiters
  * ----------------------------------------------------------------------------------*/
 
+/*
+ * What the device of a table's host does to the words there, whoever posts: processes of a cluster may have
+ * different devices, and the capabilities of an endpoint are those of its own.
+ */
+enum baton_lock_memory {
+    BATON_LOCK_WHOLE_WORDS = 1, /* as the capability word_atomic */
+    BATON_LOCK_RISING_PUTS = 2  /* as in_order_placement */
+};
+
 /* A handle: cheap, copied freely, never changes. Fields are for the kinds. */
 struct baton_lock {
     const struct baton_lock_ops *ops;
@@ -200,7 +209,8 @@ struct baton_lock {
     baton_gptr line; /* the lock's words on the host */
     uint64_t *local; /* the same by CPU on the host node, else null */
     uint16_t host;
-    uint16_t node; /* whose handle it is */
+    uint16_t node;   /* whose handle it is */
+    uint32_t memory; /* enum baton_lock_memory */
 };
 
 /* -ERANGE: no lock of that index. */

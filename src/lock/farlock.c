@@ -336,7 +336,7 @@ static int remote_compete(const struct baton_lock *lock, struct baton_ep *ep,
 {
     uint64_t *seen = &waiter->result[0], *up = &waiter->result[2];
     int rc;
-    if (ep->caps->in_order_placement) {
+    if (ep->caps->in_order_placement && lock->memory & BATON_LOCK_RISING_PUTS) {
         up[0] = 1;
         up[1] = REMOTE;
         baton_put(ep, word_of(lock->line, REMOTE_FLAG), up, 16, BATON_ID_LOCK);

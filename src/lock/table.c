@@ -49,6 +49,7 @@ struct baton_table {
     uint64_t params[BATON_LOCK_PARAMS_MAX];
     unsigned host;
     unsigned nodes;
+    uint32_t memory; /* enum baton_lock_memory */
     uint16_t node;
     bool maker;
     char name[BATON_NAME_MAX + 1];
@@ -434,15 +435,22 @@ static int words_declare(const struct baton_lock_ops *ops, const uint64_t *param
 
 /*
  * A lock's words change by one bit or by many, and a reader who gets half of an old and half of a new
- * one may take the lock of another.
+ * one may take the lock of another. Those of the lock are at the host, those of waiters at their own node.
  */
-static int words_check(struct baton_ep *ep)
+static int words_check(struct baton_ep *ep, const char *whose, bool whole)
 {
-    if (ep->caps->word_atomic || ep->caps->torn_allowed)
+    if (whole || ep->caps->torn_allowed)
         return 0;
     return baton_fail(-EOPNOTSUPP,
-                      "this fabric may tear 8-byte words, which breaks locks; for tests "
-                      "the cluster's option allow_torn=1 opens them all the same");
+                      "the device of %s may tear 8-byte words, which breaks locks; for tests "
+                      "the cluster's option allow_torn=1 opens them all the same",
+                      whose);
+}
+
+static uint64_t memory_of(const struct baton_caps *caps)
+{
+    return (caps->word_atomic ? BATON_LOCK_WHOLE_WORDS : 0u) |
+           (caps->in_order_placement ? BATON_LOCK_RISING_PUTS : 0u);
 }
 
 static int opts_check(const struct baton_table_opts *opts, const struct baton_lock_ops **ops,
@@ -479,6 +487,7 @@ static void handle_fill(struct baton_table *table, struct baton_ep *ep, const ch
     table->line_bytes = header[BATON_TABLE_AT_LINE];
     table->nodes = (unsigned)header[BATON_TABLE_AT_NODES];
     table->first = header[BATON_TABLE_AT_FIRST];
+    table->memory = (uint32_t)header[BATON_TABLE_AT_MEMORY];
     memcpy(table->params, header + BATON_TABLE_AT_PARAMS, sizeof table->params);
     strncpy(table->name, name, BATON_NAME_MAX);
 }
@@ -560,7 +569,7 @@ int baton_table_create(struct baton_ep *ep, const char *name, const struct baton
 
     int rc = opts_check(opts, &ops, params);
     if (!rc)
-        rc = words_check(ep);
+        rc = words_check(ep, "this node", ep->caps->word_atomic);
     if (!rc)
         rc = line_size(ops, params, &line);
     if (!rc)
@@ -587,6 +596,7 @@ int baton_table_create(struct baton_ep *ep, const char *name, const struct baton
     header[BATON_TABLE_AT_FIRST] = opts->first_ticket;
     memcpy(header + BATON_TABLE_AT_PARAMS, params, sizeof params);
     strncpy((char *)(header + BATON_TABLE_AT_KIND), ops->name, BATON_KIND_NAME_MAX);
+    header[BATON_TABLE_AT_MEMORY] = memory_of(ep->caps);
     header[BATON_TABLE_AT_STATE] = state_make(0, PHASE_HEALTHY);
     for (uint64_t i = 0; i < opts->count; i++)
         line_init(ops, params, line, memory + (bytes + i * line) / 8, opts->first_ticket);
@@ -651,7 +661,7 @@ int baton_table_open(struct baton_ep *ep, const char *name, uint64_t deadline_ns
     struct baton_table *table;
     baton_gptr base;
     bool predecessor_died;
-    int rc = words_check(ep);
+    int rc = words_check(ep, "this node", ep->caps->word_atomic);
     if (!rc)
         rc = baton_name_lookup(ep, name, deadline_ns, &base);
     if (rc)
@@ -663,6 +673,8 @@ int baton_table_open(struct baton_ep *ep, const char *name, uint64_t deadline_ns
     rc = baton_wait(ep, BATON_ID_TABLE);
     if (!rc)
         rc = header_check(name, header, &ops);
+    if (!rc)
+        rc = words_check(ep, "its host", header[BATON_TABLE_AT_MEMORY] & BATON_LOCK_WHOLE_WORDS);
     if (rc)
         goto free_header;
     table = baton_ep_alloc(ep, sizeof *table, 64);
@@ -864,6 +876,7 @@ int baton_table_lock(struct baton_table *table, uint64_t index, struct baton_loc
         .local = table->local ? table->local + offset / 8 : NULL,
         .host = (uint16_t)table->host,
         .node = table->node,
+        .memory = table->memory,
     };
     return 0;
 }

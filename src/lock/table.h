@@ -11,8 +11,9 @@
  *           6        first ticket
  *           7 - 10   parameters of the kind
  *          11 - 14   name of the kind, ended by 0
- *          15        state                                       NIC_RMW
- *          16 ...    attach words, one a node                    NIC_RMW
+ *          15        enum baton_lock_memory of the host
+ *          16        state                                       NIC_RMW
+ *          17 ...    attach words, one a node                    NIC_RMW
  *     next page on   lock 0, lock 1, ...
  *
  *     state      63         40 39             20 19      4 3     0
@@ -25,7 +26,7 @@
  *               |  life                  | handles |   it takes no part
  *               +------------------------+---------+
  *
- * Words 0 to 14 do not change once the table is published. Whoever waits for a lock watches `state`,
+ * Words 0 to 15 do not change once the table is published. Whoever waits for a lock watches `state`,
  * which has to keep the value that it had when the wait began, and, when a node has died, whether
  * that node's attach word says that it took part.
  *
@@ -39,7 +40,7 @@
 #include <baton/lock.h>
 
 #define BATON_TABLE_MAGIC 0x6261746f6e74626cu
-#define BATON_TABLE_VERSION 1u
+#define BATON_TABLE_VERSION 2u
 #define BATON_KIND_NAME_MAX 31u
 
 enum baton_table_word {
@@ -52,7 +53,8 @@ enum baton_table_word {
     BATON_TABLE_AT_FIRST,
     BATON_TABLE_AT_PARAMS,
     BATON_TABLE_AT_KIND = BATON_TABLE_AT_PARAMS + BATON_LOCK_PARAMS_MAX,
-    BATON_TABLE_AT_STATE = BATON_TABLE_AT_KIND + 4,
+    BATON_TABLE_AT_MEMORY = BATON_TABLE_AT_KIND + 4,
+    BATON_TABLE_AT_STATE,
     BATON_TABLE_AT_ATTACH
 };
 

@@ -65,9 +65,10 @@ static int ts_acquire(const struct baton_lock *lock, struct baton_ep *ep,
  */
 static int ts_free(const struct baton_lock *lock, struct baton_ep *ep, struct baton_waiter *waiter)
 {
-    return ep->caps->word_atomic ? baton_put64(ep, lock->line, 0, BATON_WID_UNWAITED)
-                                 : baton_rfaa(ep, &waiter->result[BATON_WAITER_IDLE], lock->line,
-                                              0 - waiter->self, BATON_WID_UNWAITED);
+    return lock->memory & BATON_LOCK_WHOLE_WORDS
+               ? baton_put64(ep, lock->line, 0, BATON_WID_UNWAITED)
+               : baton_rfaa(ep, &waiter->result[BATON_WAITER_IDLE], lock->line, 0 - waiter->self,
+                            BATON_WID_UNWAITED);
 }
 
 static int ts_release(const struct baton_lock *lock, struct baton_ep *ep,

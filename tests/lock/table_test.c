@@ -3,9 +3,10 @@
  * Lock tables in the world `step`, one thread at a time: what is refused, how a table is found and
  * ends, that a failed try of the exact kinds changes no byte of the segment, that 100,000 locks fit in
  * one table, that a failed operation marks the table for everybody, and that one reinit makes it whole
- * with tokens that go on rising.
+ * with tokens that go on rising. And that what a device does to words is asked of the one that they are at.
  */
 #include "check.h"
+#include "fabric/world.h"
 
 struct side {
     struct baton_ep *ep;
@@ -143,6 +144,33 @@ static void ending(void)
     CHECK_RC(baton_table_close(far.ep, far.table), 0);
     (void)baton_waiter_close(far.ep, far.waiter);
     (void)baton_ep_close(far.ep);
+    CHECK_RC(baton_cluster_close(cluster), 0);
+}
+
+/* Host and user have different devices: `host`, `user`: whether words are never torn there. */
+static void devices(bool host, bool user)
+{
+    struct baton_cluster *cluster = check_step(2, 1, 0);
+    struct baton_table *table;
+    struct baton_stats before, after;
+    cluster->caps.word_atomic = host;
+    cluster->caps.torn_allowed = true;
+    struct side maker = make_side(cluster, "t", "ts", 1);
+    cluster->caps.word_atomic = user;
+    struct side far = open_side(cluster, 1, "t");
+    CHECK_RC(baton_lock_acquire(&far.lock, far.ep, far.waiter), 0);
+    baton_ep_stats(far.ep, &before);
+    CHECK_RC(baton_lock_release(&far.lock, far.ep, far.waiter), 0);
+    baton_ep_stats(far.ep, &after);
+    /* A put may be undone by another's rcas, there where words may be torn. */
+    CHECK(after.ops[BATON_OP_PUT] - before.ops[BATON_OP_PUT] == host);
+    CHECK(after.ops[BATON_OP_RFAA] - before.ops[BATON_OP_RFAA] == !host);
+
+    cluster->caps.torn_allowed = false;
+    CHECK_RC(baton_table_open(far.ep, "t", 0, &table), -EOPNOTSUPP);
+    CHECK(strstr(baton_error_detail(), user ? "its host" : "this node"));
+    close_side(&far);
+    close_side(&maker);
     CHECK_RC(baton_cluster_close(cluster), 0);
 }
 
@@ -335,6 +363,8 @@ int main(void)
     trying();
     deadline();
     many();
+    devices(true, false);
+    devices(false, true);
     failing("ts");
     failing("mcs");
     failing("ticket");
