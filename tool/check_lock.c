@@ -17,6 +17,8 @@ enum {
     OPT_REMOTE,
     OPT_ROUNDS,
     OPT_DATA,
+    OPT_TRY,
+    OPT_DEADLINE,
     OPT_PARAM,
     OPT_SWAP,
     OPT_FIRST_TICKET,
@@ -34,6 +36,9 @@ static const struct argp_option options[] = {
     {"remote", OPT_REMOTE, "N", 0, "remote threads, each on its own node (default 1)", 0},
     {"rounds", OPT_ROUNDS, "N", 0, "how often each acquires the lock (default 1)", 0},
     {"data", OPT_DATA, "cpu|put|get|other-node", 0, "what the section works on (default cpu)", 0},
+    {"try", OPT_TRY, "all|local|remote", 0, "these threads try; who is refused goes on", 0},
+    {"deadline", OPT_DEADLINE, "all|local|remote", 0,
+     "these threads have a deadline, which comes at any moment", 0},
     {"param", OPT_PARAM, "NAME=VALUE", 0, "a parameter of the kind, for example slots=1", 0},
     {"swap", OPT_SWAP, NULL, 0, "no chain order: posts that nothing orders may change places", 0},
     {"first-ticket", OPT_FIRST_TICKET, "T", 0, "where tickets start, to reach a wrap", 0},
@@ -81,6 +86,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             if (!strcmp(arg, check_data_names[c->data]))
                 return 0;
         argp_error(state, "--data %s: there is: cpu put get other-node", arg);
+        break;
+    case OPT_TRY:
+        if (!check_lock_enter_read(c, CHECK_TRY, arg))
+            argp_error(state, "--try %s: there is: all local remote", arg);
+        break;
+    case OPT_DEADLINE:
+        if (!check_lock_enter_read(c, CHECK_DEADLINE, arg))
+            argp_error(state, "--deadline %s: there is: all local remote", arg);
         break;
     case OPT_PARAM:
         if (a->params_n == BATON_LOCK_PARAMS_MAX)
@@ -150,15 +163,19 @@ static bool looks_at_order(const struct check_lock *c)
 static struct check_subject subject_of(struct check_lock *c)
 {
     struct check_subject s = {.run = run_lock, .arg = c, .head = {.config = *c}};
+    char enters[CHECK_ENTER_TEXT];
     size_t text, json;
-    text = (size_t)snprintf(s.text, sizeof(s.text), "%s %u+%ux%u %s%s%s", c->kind->name, c->local,
-                            c->remote, c->rounds, check_data_names[c->data], c->swap ? " swap" : "",
-                            looks_at_order(c) ? " order" : "");
+    check_lock_enter_text(c, enters);
+    text = (size_t)snprintf(s.text, sizeof(s.text), "%s %u+%ux%u %s%s%s%s", c->kind->name, c->local,
+                            c->remote, c->rounds, check_data_names[c->data], enters,
+                            c->swap ? " swap" : "", looks_at_order(c) ? " order" : "");
     json = (size_t)snprintf(
         s.json, sizeof(s.json),
         "\"lock\":\"%s\",\"local\":%u,\"remote\":%u,\"rounds\":%u,"
-        "\"data\":\"%s\",\"order\":%s,\"chain_order\":%s,\"first_ticket\":%" PRIu64 ",\"params\":{",
+        "\"data\":\"%s\",\"local_enters\":\"%s\",\"remote_enters\":\"%s\",\"order\":%s,\"chain_"
+        "order\":%s,\"first_ticket\":%" PRIu64 ",\"params\":{",
         c->kind->name, c->local, c->remote, c->rounds, check_data_names[c->data],
+        check_enter_names[c->local_enters], check_enter_names[c->remote_enters],
         looks_at_order(c) ? "true" : "false", c->swap ? "false" : "true", c->first_ticket);
     if (c->first_ticket)
         text += (size_t)snprintf(s.text + text, sizeof(s.text) - text, " from %" PRIu64,

@@ -11,6 +11,7 @@
 #include "base/error.h"
 
 const char *const check_data_names[] = {"cpu", "put", "get", "other-node"};
+const char *const check_enter_names[] = {"acquire", "try", "deadline"};
 
 enum { EVENT_BEGIN = 1, EVENT_LEAVE = 2 };
 enum { ID_SECTION = 1, ID_LATE = 2 };
@@ -24,7 +25,9 @@ struct ghost {
     uint8_t inside;                  /* mask: between acquire and release */
     uint8_t waiting;                 /* mask: the doorway has ended, not served yet */
     uint8_t before[SIM_THREADS_MAX]; /* masks: who must be served before this thread */
-    uint8_t pad[6];
+    uint8_t begun;                   /* mask: has done something that others can see */
+    uint8_t pad;
+    uint32_t sections; /* where a thread may come away without the lock: how many there were */
 };
 
 struct run;
@@ -37,6 +40,7 @@ struct member {
     uint64_t *buffer;
     unsigned number;
     bool local;
+    enum check_enter enters;
 };
 
 struct run {
@@ -52,6 +56,7 @@ struct run {
     uint64_t *words; /* the same by CPU, for who may */
     unsigned threads, nodes, data_node;
     bool fcfs;
+    bool may_fail; /* somebody tries, or has a deadline */
     void (*tell)(void *arg, const char *line);
     void *tell_arg;
 };
@@ -64,6 +69,30 @@ static unsigned threads_of(const struct check_lock *config)
 static unsigned node_of(const struct check_lock *config, unsigned thread)
 {
     return thread < config->local ? 0 : 1 + thread - config->local;
+}
+
+void check_lock_enter_text(const struct check_lock *config, char *out)
+{
+    const enum check_enter local = config->local_enters, remote = config->remote_enters;
+    size_t n = 0;
+    *out = 0;
+    if (local == remote && local)
+        snprintf(out, CHECK_ENTER_TEXT, " %s=all", check_enter_names[local]);
+    else if (local)
+        n = (size_t)snprintf(out, CHECK_ENTER_TEXT, " %s=local", check_enter_names[local]);
+    if (local != remote && remote)
+        snprintf(out + n, CHECK_ENTER_TEXT - n, " %s=remote", check_enter_names[remote]);
+}
+
+bool check_lock_enter_read(struct check_lock *config, enum check_enter enter, const char *who)
+{
+    const bool all = !strcmp(who, "all"), local = !strcmp(who, "local"),
+               remote = !strcmp(who, "remote");
+    if (all || local)
+        config->local_enters = enter;
+    if (all || remote)
+        config->remote_enters = enter;
+    return all || local || remote;
 }
 
 void check_lock_thread(const struct check_lock *config, unsigned thread, char *out, size_t bytes)
@@ -79,8 +108,10 @@ static void event(void *arg, unsigned thread, unsigned events)
     struct run *r = arg;
     if (events & EVENT_LEAVE)
         r->ghost.inside &= (uint8_t) ~(1u << thread);
-    if (events & EVENT_BEGIN)
+    if (events & EVENT_BEGIN) {
         r->ghost.before[thread] = r->ghost.waiting & (uint8_t) ~(1u << thread);
+        r->ghost.begun |= (uint8_t)(1u << thread);
+    }
 }
 
 static void doorway(void *arg, struct baton_ep *ep, struct baton_waiter *waiter)
@@ -101,6 +132,7 @@ static void enter(const struct member *m, struct baton_ep *ep)
     if (g->inside)
         baton_check_fail(ep, "exclusion: two threads are in together");
     g->inside |= (uint8_t)(1u << self);
+    g->sections += r->may_fail;
     if (!r->fcfs)
         return;
     if (g->before[self])
@@ -110,6 +142,17 @@ static void enter(const struct member *m, struct baton_ep *ep)
     g->waiting &= (uint8_t) ~(1u << self);
     for (unsigned t = 0; t < SIM_THREADS_MAX; t++)
         g->before[t] &= (uint8_t) ~(1u << self);
+}
+
+/* The thread has come away without the lock. */
+static void refused(const struct member *m, struct baton_ep *ep)
+{
+    struct ghost *g = &m->run->ghost;
+    baton_check_note(ep, "does not get it");
+    sim_explore_now(ep);
+    if (m->enters == CHECK_TRY && !(g->begun & ~(1u << m->number)))
+        baton_check_fail(ep, "refused: a try of a lock that nobody else has used");
+    g->before[m->number] = 0;
 }
 
 static uint8_t mask_to(uint8_t mask, const uint8_t *to)
@@ -126,12 +169,16 @@ static uint64_t ghost_hash(void *arg, const uint8_t *to)
     const struct run *r = arg;
     const struct ghost *g = &r->ghost;
     uint64_t before = 0;
+    uint64_t failing = 0;
+    if (r->may_fail) /* who was refused has seen whether somebody had begun */
+        failing = (uint64_t)g->sections << 16 | (uint64_t)mask_to(g->begun, to) << 48;
     if (!r->fcfs)
-        return mask_to(g->inside, to);
+        return mask_to(g->inside, to) | failing;
     for (unsigned t = 0; t < r->threads; t++)
         if (g->before[t])
             before |= (uint64_t)mask_to(g->before[t], to) << 8 * to[t];
     uint64_t h = (before ^ 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
+    h ^= failing * 0xa0761d6478bd642fu;
     return h ^ h >> 32 ^ (uint64_t)mask_to(g->inside, to) << 8 ^ mask_to(g->waiting, to);
 }
 
@@ -145,7 +192,8 @@ static const char *at_end(void *arg)
 {
     const struct run *r = arg;
     const struct check_lock *c = r->config;
-    if (c->data != CHECK_DATA_GET && r->words[0] != (uint64_t)threads_of(c) * c->rounds)
+    uint64_t sections = r->may_fail ? r->ghost.sections : (uint64_t)threads_of(c) * c->rounds;
+    if (c->data != CHECK_DATA_GET && r->words[0] != sections)
         return "lost update: the counter is less than the number of sections";
     return r->ghost.inside ? "a thread has ended inside" : NULL;
 }
@@ -298,16 +346,35 @@ static void knows(void *arg, struct baton_ep *ep, struct baton_waiter *waiter, b
         }
 }
 
+static int come_in(const struct member *m, struct baton_ep *ep)
+{
+    switch (m->enters) {
+    case CHECK_TRY:
+        baton_check_note(ep, "tries");
+        return baton_lock_try(&m->lock, ep, m->waiter);
+    case CHECK_DEADLINE:
+        baton_check_note(ep, "calls acquire with a deadline");
+        return baton_lock_acquire_until(&m->lock, ep, m->waiter, BATON_NEVER - 1);
+    default:
+        baton_check_note(ep, "calls acquire");
+        return baton_lock_acquire(&m->lock, ep, m->waiter);
+    }
+}
+
 static int one_round(const struct member *m, struct baton_ep *ep, unsigned round)
 {
     struct run *r = m->run;
     bool late = r->config->data == CHECK_DATA_GET;
     uint64_t tag = m->waiter->self + 8 * (uint64_t)round;
     forget(m, ep, round, PART_BEFORE);
-    baton_check_note(ep, "calls acquire");
-    if (r->fcfs)
+    if (r->fcfs || r->may_fail)
         sim_explore_when(ep, EVENT_BEGIN);
-    int rc = baton_lock_acquire(&m->lock, ep, m->waiter);
+    int rc = come_in(m, ep);
+    if ((rc == -EBUSY && m->enters == CHECK_TRY) ||
+        (rc == -ETIMEDOUT && m->enters == CHECK_DEADLINE)) {
+        refused(m, ep);
+        return 0;
+    }
     if (rc)
         return rc;
     enter(m, ep);
@@ -375,6 +442,7 @@ static int open_threads(struct run *r)
         m->run = r;
         m->number = t;
         m->local = t < r->config->local;
+        m->enters = m->local ? r->config->local_enters : r->config->remote_enters;
         m->waiter->doorway = doorway;
         m->waiter->doorway_arg = r;
         m->waiter->knows = r->config->no_forget ? NULL : knows;
@@ -455,6 +523,16 @@ static int explore(struct run *r)
     return rc == -EPROTO && x->verdict == SIM_VIOLATED ? 0 : rc;
 }
 
+static int enters_check(const struct baton_lock_ops *kind, enum check_enter enters)
+{
+    if (enters == CHECK_TRY && !(kind->caps & BATON_LOCK_TRY))
+        return baton_fail(-EOPNOTSUPP, "lock kind %s has no try", kind->name);
+    if (enters == CHECK_DEADLINE && !(kind->caps & BATON_LOCK_DEADLINE))
+        return baton_fail(-EOPNOTSUPP, "lock kind %s can not give up its place in the queue",
+                          kind->name);
+    return 0;
+}
+
 int check_lock_run(const struct check_lock *config, struct sim_explore *x)
 {
     struct run run = {.config = config, .x = x, .tell = config->tell, .tell_arg = config->tell_arg};
@@ -462,6 +540,12 @@ int check_lock_run(const struct check_lock *config, struct sim_explore *x)
     if (!config->kind || !threads_of(config) || threads_of(config) > SIM_THREADS_MAX ||
         !config->rounds)
         return baton_fail(-EINVAL, "1 to %u threads, at least one round", SIM_THREADS_MAX);
+    int rc = enters_check(config->kind, config->local_enters);
+    if (!rc)
+        rc = enters_check(config->kind, config->remote_enters);
+    if (rc)
+        return rc;
+    run.may_fail = config->local_enters || config->remote_enters;
     run.threads = threads_of(config);
     run.nodes = 1 + config->remote + other;
     run.data_node = other ? run.nodes - 1 : 0;
@@ -472,7 +556,7 @@ int check_lock_run(const struct check_lock *config, struct sim_explore *x)
     opts.nodes = run.nodes;
     opts.arena_bytes = 64 << 10;
     opts.flags = config->swap ? BATON_CLUSTER_SWAP : 0;
-    int rc = baton_cluster_open(&opts, &run.cluster);
+    rc = baton_cluster_open(&opts, &run.cluster);
     if (rc)
         return rc;
     rc = open_nodes(&run);

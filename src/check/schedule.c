@@ -53,6 +53,10 @@ static void write_lock(FILE *to, const struct check_lock *c)
         else
             fprintf(to, "param %s=%" PRIu64 "\n", p->name, c->params[i]);
     }
+    if (c->local_enters)
+        fprintf(to, "%s local\n", check_enter_names[c->local_enters]);
+    if (c->remote_enters)
+        fprintf(to, "%s remote\n", check_enter_names[c->remote_enters]);
     if (c->swap)
         fprintf(to, "swap\n");
     if (c->first_ticket)
@@ -158,6 +162,11 @@ static bool read_head(const char *line, struct check_schedule *out)
                !baton_lock_param_set(out->config.kind, out->config.params, word);
     if (sscanf(line, "first-ticket %" SCNu64, &out->config.first_ticket) == 1)
         return true;
+    for (unsigned e = CHECK_TRY; e < CHECK_ENTER_KINDS; e++) {
+        size_t n = strlen(check_enter_names[e]);
+        if (!strncmp(line, check_enter_names[e], n) && line[n] == ' ')
+            return check_lock_enter_read(&out->config, (enum check_enter)e, line + n + 1);
+    }
     if (!strcmp(line, "swap"))
         return out->config.swap = true;
     if (!strcmp(line, "no-gfence"))

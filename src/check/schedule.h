@@ -5,6 +5,7 @@
  *     # baton check schedule 1
  *     lock merge 1+1x2 cpu
  *     param slots=1
+ *     try local              threads of the host try; deadline remote: remote ones have deadlines
  *     swap
  *     first-ticket 5
  *     no-gfence

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is taken at once changes no verdict and loses no outcome: each kind of lock in small sizes, with and
- * without looking at what threads may still do, and in the smallest with nothing taken at once at all.
+ * What is taken at once changes no verdict and loses no outcome: each kind of lock in small sizes, with tries and
+ * deadlines too, with and without looking at what threads may still do, and in the smallest with nothing taken at once at all.
  *
  * usage: outcomes_test KIND [soak]
  *
@@ -62,9 +62,11 @@ static bool same(const struct check_lock *config, bool naive)
     }
     bool equal = with.verdict == SIM_VERIFIED && without.verdict == SIM_VERIFIED &&
                  with.outcomes == without.outcomes && with.outcomes_sum == without.outcomes_sum;
-    printf("%s %u+%ux%u %s%s%s: %" PRIu64 " states in %" PRIu64 " passes, %" PRIu64
+    char enters[CHECK_ENTER_TEXT];
+    check_lock_enter_text(c, enters);
+    printf("%s %u+%ux%u %s%s%s%s: %" PRIu64 " states in %" PRIu64 " passes, %" PRIu64
            " outcomes; %s %" PRIu64 " states, %" PRIu64 " outcomes%s\n",
-           c->kind->name, c->local, c->remote, c->rounds, check_data_names[c->data],
+           c->kind->name, c->local, c->remote, c->rounds, check_data_names[c->data], enters,
            c->swap ? " swap" : "", c->no_fcfs ? " no-fcfs" : "", with.states, with.passes,
            with.outcomes, naive ? "naive" : "without", without.states, without.outcomes,
            equal ? "" : ": DIFFERENT");
@@ -97,7 +99,8 @@ int main(int argc, char **argv)
     struct check_lock c, last = {0};
     for (unsigned i = 0; argc > 1 && check_standing(CHECK_FULL, i, &c); i++) {
         bool new = c.kind != last.kind || c.swap != last.swap || c.data != last.data ||
-                   c.first_ticket != last.first_ticket ||
+                   c.first_ticket != last.first_ticket || c.local_enters != last.local_enters ||
+                   c.remote_enters != last.remote_enters ||
                    memcmp(c.params, last.params, sizeof(c.params)) != 0;
         last = c;
         if (strcmp(c.kind->name, argv[1]) != 0 || !new || c.rounds != 2 || c.local != 1)

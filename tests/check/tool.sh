@@ -31,6 +31,16 @@ for kind in ts ticket mcs alock farlock farlock-g merge; do
     expect 1 "$baton" check lock --replay "$dir/$kind"
     grep -q '^Violated: lost update' "$dir/out" || failed=1
 done
+# Who tries, and who has a deadline, are part of a schedule; a kind without them says so.
+expect 1 "$baton" check lock --lock merge --try remote --data other-node --no-gfence --schedule "$dir/try"
+grep -q 'merge 1+1x1 other-node try=remote order: Violated: lost update' "$dir/out" || failed=1
+grep -q '^try remote' "$dir/try" || failed=1
+expect 1 "$baton" check lock --replay "$dir/try"
+expect 0 "$baton" check lock --lock ts --deadline all --try local --rounds 2
+grep -q 'try=local deadline=remote: Verified' "$dir/out" || failed=1
+expect 2 "$baton" check lock --lock merge --deadline all
+grep -q 'can not give up its place' "$dir/out" || failed=1
+expect 2 "$baton" check lock --try some
 expect 3 "$baton" check lock --lock merge --rounds 2 --max-states 100
 grep -q 'Unknown: the bound on states' "$dir/out" || failed=1
 expect 2 "$baton" check lock --lock nothing

@@ -34,6 +34,10 @@ bool config_read(struct check_lock *out, const struct baton_lock_ops *kind, cons
             out->swap = true;
         else if (!strcmp(word, "no-gfence"))
             out->no_gfence = true;
+        else if (!strncmp(word, "try=", 4))
+            good = check_lock_enter_read(out, CHECK_TRY, word + 4);
+        else if (!strncmp(word, "deadline=", 9))
+            good = check_lock_enter_read(out, CHECK_DEADLINE, word + 9);
         else if (strchr(word, '='))
             good = !baton_lock_param_set(kind, out->params, word);
         else

@@ -6,8 +6,8 @@
 #include "check/lock_check.h"
 
 /*
- * "1+2x1 put swap no-gfence slots=1": threads of the host, remote ones, rounds, what the section works on,
- * whether posts may change places, parameters of the kind. False: not of that form.
+ * "1+2x1 put swap no-gfence try=remote slots=1": threads of the host, remote ones, rounds, what the section
+ * works on, whether posts may change places, who tries or has a deadline, parameters of the kind. False: not of that form.
  */
 bool config_read(struct check_lock *out, const struct baton_lock_ops *kind, const char *text);
 
