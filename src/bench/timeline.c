@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -14,8 +15,9 @@ int bench_timeline_open(struct bench_timeline *t, const char *path)
 {
     *t = (struct bench_timeline){.file = fopen(path, "w"), .path = path};
     if (!t->file)
-        return baton_fail(-errno, "%s can not be written", path);
-    fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", t->file);
+        return baton_fail(-errno, "%s: %s", path, strerror(errno));
+    fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"time\":\"simulated\"},\"traceEvents\":[",
+          t->file);
     return 0;
 }
 
@@ -38,8 +40,8 @@ static void name_process(struct bench_timeline *t, const struct bench_config *c,
     next_event(t);
     fprintf(
         t->file,
-        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"args\":{\"name\":\"%s: node %u\"}}",
-        process_of(t, c, node), kind->name, node);
+        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"args\":{\"name\":\"%s: node %u%s\"}}",
+        process_of(t, c, node), kind->name, node, (int)node == c->host ? " (host)" : "");
 }
 
 static void name_thread(struct bench_timeline *t, const struct bench_config *c, unsigned thread)

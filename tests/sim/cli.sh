@@ -65,6 +65,8 @@ driver=timed
 run --lock ticket,merge --seed 7 --trace "$dir/one.json" > "$dir/one"
 run --lock ticket,merge --seed 7 --trace "$dir/two.json" > "$dir/two"
 cmp "$dir/one.json" "$dir/two.json" || fail "the same seed gave two timelines"
+grep -q '"time":"simulated"' "$dir/one.json" || fail "the timeline does not say that it is simulated"
+[ "$(grep -c 'node 0 (host)' "$dir/one.json")" = 2 ] || fail "the timeline does not name the host"
 "$timeline_test" "$dir/one.json" 2 3 3 || fail "the timeline is not as it should be"
 ! run --trace "$dir/none/file" > /dev/null || fail "a timeline in no folder"
 ! run --trace "$dir/one.json" --arrivals 2local > /dev/null || fail "arrivals have no timeline"
