@@ -10,6 +10,7 @@
 
 #include <baton/sim.h>
 
+#include "bench/litmus_locks.h"
 #include "bench/litmus_plan.h"
 #include "bench/litmus_thread.h"
 #include "second.h"
@@ -29,12 +30,21 @@ struct run {
     int64_t *loc, *row;
     void (*add)(void *arg, const int64_t *row);
     void *arg;
+    const char *kind;                      /* of its locks; null: there are none */
+    struct baton_ep *ep[LITMUS_NODES_MAX]; /* who has opened, beside the threads */
+    struct litmus_tables tables[LITMUS_NODES_MAX];
+    struct litmus_holder holder[SIM_THREADS_MAX];
 };
 
 struct member {
     struct run *run;
     unsigned number;
 };
+
+static int lock(void *arg, struct baton_ep *ep, unsigned which, bool acquire)
+{
+    return litmus_holder_lock(arg, ep, which, 0, acquire);
+}
 
 /* A wait for others that nobody ends is over at some time; so that run counts as no run. */
 #define DEADLINE_NS 1000000
@@ -45,7 +55,8 @@ static int body(struct baton_ep *ep, unsigned thread, void *arg)
     const struct litmus_thread *t = &m->run->plan->thread[m->number];
     struct seen *seen = &m->run->seen[m->number];
     int64_t reg[LITMUS_REGS_MAX] = {0};
-    int rc = litmus_thread_run(ep, t, m->run->word, DEADLINE_NS, NULL, reg);
+    const struct litmus_harness harness = {.lock = lock, .arg = &m->run->holder[m->number]};
+    int rc = litmus_thread_run(ep, t, m->run->word, DEADLINE_NS, &harness, reg);
     seen->how = rc ? NO_RUN : DONE;
     memcpy(seen->reg, reg, t->regs_n * sizeof(*reg));
     return rc < 0 ? rc : 0;
@@ -65,6 +76,60 @@ static void end(void *arg)
         r->loc[i] = (int64_t)*r->word[i].here;
     litmus_plan_row(plan, reg, r->loc, r->row);
     r->add(r->arg, r->row);
+}
+
+/* "none": excludes nobody and waits for nothing, to see that this is noticed. */
+static int none_acquire(const struct baton_lock *lock, struct baton_ep *ep,
+                        struct baton_waiter *waiter, struct baton_wait *wait)
+{
+    return 0;
+}
+
+static int none_release(const struct baton_lock *lock, struct baton_ep *ep,
+                        struct baton_waiter *waiter)
+{
+    return 0;
+}
+
+static const struct baton_lock_ops none = {
+    .size = sizeof(none),
+    .name = "none",
+    .summary = "no lock",
+    .acquire = none_acquire,
+    .release = none_release,
+};
+
+static int open_locks(struct run *r, struct baton_cluster *cluster)
+{
+    const struct litmus_plan *plan = r->plan;
+    int rc = 0;
+    for (unsigned n = 0; n < plan->nodes && !rc; n++) {
+        rc = baton_ep_open(baton_cluster_node(cluster, n), &r->ep[n]);
+        if (!rc)
+            rc = litmus_tables_make(&r->tables[n], r->ep[n], plan, r->kind, 1, 0);
+    }
+    for (unsigned n = 0; n < plan->nodes && !rc; n++)
+        rc = litmus_tables_open(&r->tables[n], r->ep[n], plan, 0, 0);
+    for (unsigned t = 0; t < plan->threads_n && !rc; t++) {
+        const unsigned n = plan->thread[t].node;
+        rc = litmus_holder_open(&r->holder[t], r->ep[n], &r->tables[n], plan, 1);
+    }
+    return rc;
+}
+
+static void close_locks(void *arg)
+{
+    struct run *r = arg;
+    for (unsigned t = 0; t < r->plan->threads_n; t++)
+        if (r->holder[t].waiter)
+            (void)litmus_holder_close(&r->holder[t], r->ep[r->plan->thread[t].node]);
+    for (unsigned own = 0; own < 2; own++)
+        for (unsigned n = 0; n < r->plan->nodes; n++)
+            if (r->ep[n])
+                (void)litmus_tables_close(&r->tables[n], r->ep[n], own);
+    for (unsigned n = 0; n < r->plan->nodes; n++)
+        if (r->ep[n])
+            (void)baton_ep_close(r->ep[n]);
 }
 
 /* A segment on each node, with a word for each location, also those of other nodes. */
@@ -90,7 +155,7 @@ static int place(struct baton_cluster *cluster, void *arg)
         if (rc)
             return rc;
     }
-    return 0;
+    return r->kind ? open_locks(r, cluster) : 0;
 }
 
 static bool plan_polls(const struct litmus_plan *plan)
@@ -134,6 +199,7 @@ static int explore(struct run *r, const struct litmus_sim_opts *opts, struct sec
         .nodes = plan->nodes,
         .threads_n = plan->threads_n,
         .setup = place,
+        .close = r->kind ? close_locks : NULL,
         .ghost = r->seen,
         .ghost_bytes = plan->threads_n * sizeof(*r->seen),
         .polls = plan_polls(plan),
@@ -170,13 +236,15 @@ int litmus_sim_run(const struct litmus_plan *plan, const struct litmus_sim_opts 
                    void (*add)(void *arg, const int64_t *row), void *arg,
                    struct litmus_sim_result *result)
 {
-    struct run r = {.plan = plan, .add = add, .arg = arg};
+    struct run r = {.plan = plan, .add = add, .arg = arg, .kind = opts->kind};
     struct second_result out = {0};
     double begin = (double)clock() / CLOCKS_PER_SEC;
     int rc = -ENOMEM;
     *result = (struct litmus_sim_result){0};
     if (plan->threads_n > SIM_THREADS_MAX)
         return -E2BIG;
+    if (opts->kind && !strcmp(opts->kind, none.name))
+        (void)baton_lock_register(&none);
     r.word = calloc(plan->locs_n + 1, sizeof(*r.word));
     r.loc = calloc(plan->locs_n + 1, sizeof(*r.loc));
     r.row = calloc(plan->width + 1, sizeof(*r.row));

@@ -24,7 +24,8 @@ struct litmus_sim_opts {
     bool future;     /* what threads may still do is used */
     bool swap;       /* posts that nothing orders may change places */
     double seconds_max;
-    unsigned twin; /* not 0: this thread is the same as thread 0, and may be taken for it */
+    const char *kind; /* locks of the plan are of this kind; null: it has none */
+    unsigned twin;    /* not 0: this thread is the same as thread 0, and may be taken for it */
 };
 
 struct litmus_sim_result {
