@@ -414,12 +414,14 @@ static int run_all(struct state *s)
 
 static void summarize(const struct state *s, double seconds)
 {
-    size_t skipped = 0, forbidden = 0, torn = 0, failures = 0, unknown = 0, seen = 0, allowed = 0;
+    size_t skipped = 0, forbidden = 0, torn = 0, undone = 0, failures = 0, unknown = 0, seen = 0,
+           allowed = 0;
     for (size_t i = 0; i < s->trials_n; i++) {
         const struct litmus_trial *t = &s->trial[i];
         skipped += t->skipped != NULL;
         forbidden += t->count[LITMUS_FORBIDDEN] != 0;
         torn += t->count[LITMUS_TORN] != 0;
+        undone += t->count[LITMUS_UNDONE] != 0;
         failures += *t->error != 0;
         unknown += !t->skipped && t->engine_rc;
         if (t->skipped || t->engine_rc)
@@ -427,11 +429,12 @@ static void summarize(const struct state *s, double seconds)
         seen += t->allowed_seen;
         allowed += t->allowed.n;
     }
-    fprintf(
-        s->all.json ? stderr : stdout,
-        "%zu tests, %zu skipped, %zu with a forbidden state, %zu torn, %zu failed, %zu unknown; "
-        "%zu of %zu allowed states seen, %.2f s\n",
-        s->trials_n, skipped, forbidden, torn, failures, unknown, seen, allowed, seconds);
+    fprintf(s->all.json ? stderr : stdout,
+            "%zu tests, %zu skipped, %zu with a forbidden state, %zu torn, %zu undone, %zu failed, "
+            "%zu unknown; "
+            "%zu of %zu allowed states seen, %.2f s\n",
+            s->trials_n, skipped, forbidden, torn, undone, failures, unknown, seen, allowed,
+            seconds);
 }
 
 /* Bad input outweighs a wrong result, and that outweighs an unknown one. */

@@ -39,6 +39,44 @@ bool litmus_trial_ask(struct litmus_trial *t, const enum baton_model *model)
     return true;
 }
 
+static bool writes(const struct baton_op *op, int loc)
+{
+    switch (op->kind) {
+    case BATON_OP_STORE:
+    case BATON_OP_CAS:
+    case BATON_OP_FAA:
+    case BATON_OP_PUT:
+        return op->loc == loc;
+    case BATON_OP_GET:
+    case BATON_OP_RCAS:
+    case BATON_OP_RFAA:
+        return op->local == loc;
+    default:
+        return false;
+    }
+}
+
+static bool is_written(const struct baton_program *p, int loc)
+{
+    for (unsigned t = 0; t < p->n_threads; t++)
+        for (unsigned i = 0; i < p->thread[t].n_ops; i++)
+            if (writes(&p->thread[t].op[i], loc))
+                return true;
+    return false;
+}
+
+/* A remote cas works on a word that something else writes than cards' read-modify-writes. */
+static bool may_undo(const struct baton_program *p)
+{
+    for (unsigned t = 0; t < p->n_threads; t++)
+        for (unsigned i = 0; i < p->thread[t].n_ops; i++) {
+            const struct baton_op *op = &p->thread[t].op[i];
+            if (op->kind == BATON_OP_RCAS && is_written(p, op->loc))
+                return true;
+        }
+    return false;
+}
+
 static enum litmus_class class_of(const struct litmus_trial *t, const int64_t *row)
 {
     if (!t->engine_rc && baton_outcomes_has(&t->allowed, row))
@@ -46,7 +84,9 @@ static enum litmus_class class_of(const struct litmus_trial *t, const int64_t *r
     for (unsigned k = 0; k < t->program.width; k++)
         if (litmus_is_torn(row[k]))
             return LITMUS_TORN;
-    return t->engine_rc ? LITMUS_UNKNOWN : LITMUS_FORBIDDEN;
+    if (t->engine_rc)
+        return LITMUS_UNKNOWN;
+    return t->tally->undoes && may_undo(&t->program) ? LITMUS_UNDONE : LITMUS_FORBIDDEN;
 }
 
 static bool same(const struct litmus_trial *t, const struct litmus_group *a,
@@ -104,7 +144,7 @@ int litmus_trial_judge(struct litmus_trial *t, const struct litmus_tally *tally)
         };
         t->count[g.class] += g.count;
         t->allowed_seen += g.class == LITMUS_ALLOWED;
-        if (g.class != LITMUS_TORN)
+        if (g.class != LITMUS_TORN && g.class != LITMUS_UNDONE)
             *(g.witness ? &t->positive : &t->negative) += g.count;
         add_group(t, &g);
     }
@@ -168,9 +208,10 @@ static void print_histogram(const struct litmus_trial *t, FILE *to)
     for (size_t i = 0; i < t->groups_n; i++) {
         const struct litmus_group *g = &t->group[i];
         fprintf(to, "%-6" PRIu64 "%c>", g->count,
-                g->class == LITMUS_TORN ? '?'
-                : g->witness            ? '*'
-                                        : ':');
+                g->class == LITMUS_TORN     ? '?'
+                : g->class == LITMUS_UNDONE ? '!'
+                : g->witness                ? '*'
+                                            : ':');
         litmus_print_values(&t->program, g->row, t->all->show_all, to);
         putc('\n', to);
     }
@@ -255,6 +296,7 @@ static void print_block(const struct litmus_trial *t, FILE *to)
             t->positive, t->negative, p->name, t->seconds);
     print_model(t, to);
     print_class(t, LITMUS_TORN, "Values that nobody wrote", to);
+    print_class(t, LITMUS_UNDONE, "Forbidden, but a failed rcas may undo a write here", to);
     print_class(t, LITMUS_FORBIDDEN, "Forbidden by the model", to);
     if (t->tally->lost)
         fprintf(to, "More than %u final states: %" PRIu64 " runs were not looked at\n",
@@ -267,7 +309,7 @@ static void print_block(const struct litmus_trial *t, FILE *to)
     free(cond);
 }
 
-static const char *const class_names[] = {"allowed", "forbidden", "torn", "unknown"};
+static const char *const class_names[] = {"allowed", "forbidden", "torn", "undone", "unknown"};
 
 static void print_json_states(const struct litmus_trial *t, FILE *to)
 {
@@ -322,11 +364,11 @@ static void print_json(const struct litmus_trial *t, FILE *to)
             "expected",
             t->expected < 0 ? NULL : baton_verdict_name((enum baton_verdict)t->expected), to);
         int status = litmus_trial_status(t);
-        fprintf(to, ",\"ok\":%s,\"forbidden\":%" PRIu64 ",\"torn\":%" PRIu64,
+        fprintf(to, ",\"ok\":%s,\"forbidden\":%" PRIu64 ",\"torn\":%" PRIu64 ",\"undone\":%" PRIu64,
                 status == CMD_GAVE_UP ? "null"
                 : status == CMD_OK    ? "true"
                                       : "false",
-                t->count[LITMUS_FORBIDDEN], t->count[LITMUS_TORN]);
+                t->count[LITMUS_FORBIDDEN], t->count[LITMUS_TORN], t->count[LITMUS_UNDONE]);
         if (t->engine_rc)
             fputs(",\"allowed\":null", to);
         else

@@ -15,7 +15,18 @@ struct litmus_trials {
     bool json, show_all;
 };
 
-enum litmus_class { LITMUS_ALLOWED, LITMUS_FORBIDDEN, LITMUS_TORN, LITMUS_UNKNOWN, LITMUS_CLASSES };
+/*
+ * Torn: a value that nobody wrote. Undone: forbidden by the model, where a remote cas that fails may undo what another
+ * has written, in a program where that can be.
+ */
+enum litmus_class {
+    LITMUS_ALLOWED,
+    LITMUS_FORBIDDEN,
+    LITMUS_TORN,
+    LITMUS_UNDONE,
+    LITMUS_UNKNOWN,
+    LITMUS_CLASSES
+};
 
 /* States that look the same and are of one class. */
 struct litmus_group {
@@ -42,7 +53,7 @@ struct litmus_trial {
     size_t groups_n, allowed_seen;
     int64_t *rows;
     uint64_t count[LITMUS_CLASSES];
-    uint64_t positive, negative; /* runs that are neither torn nor void */
+    uint64_t positive, negative; /* runs that are neither torn, undone nor void */
     double seconds;
     char error[320]; /* what went wrong on the fabric, or "" */
 };

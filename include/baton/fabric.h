@@ -41,7 +41,8 @@
  *
  * A NIC's read-modify-write is atomic against those of other NIC operations on that node only: not
  * against the host's CPU, not against puts. A rcas that fails writes nothing. Aligned 8-byte words are
- * never torn where the capability word_atomic is set; where it is not, a rcas that fails may undo a put.
+ * never torn where the capability word_atomic is set; where it is not, a rcas that fails may undo a put or a
+ * CPU's store.
  * Longer transfers land and are read in 8-byte pieces in any order.
  *
  * COST is counted in waited round trips, which is the same number on every fabric. The endpoint has

@@ -84,6 +84,10 @@ static int share(struct litmus_fleet *f)
 
 static int segment_open(struct litmus_fleet *f, struct litmus_place *p)
 {
+    struct baton_caps caps;
+    baton_cluster_caps(f->cluster, &caps);
+    if (!caps.word_atomic)
+        baton_word_store(&f->shared->undoes, 1);
     const unsigned rights = BATON_READ | BATON_WRITE | BATON_ATOMIC;
     struct baton_node *n = baton_cluster_node(f->cluster, p->node);
     void *memory;
@@ -538,6 +542,7 @@ int litmus_fleet_run(struct litmus_fleet *f, unsigned job, const struct litmus_t
 {
     struct litmus_shared *s = f->shared;
     litmus_tally_begin(s->tally, f->jobs[job].plan.width);
+    s->tally->undoes = baton_word_load(&s->undoes);
     memset(s->progress, 0, sizeof(s->progress));
     s->round = s->done = s->closed = 0;
     *tally = s->tally;

@@ -52,6 +52,7 @@ struct litmus_shared {
     uint64_t stop;            /* 1 + who has failed first */
     uint64_t arrived, passed; /* barrier: workers that wait, barriers passed so far */
     uint64_t round;           /* of the job; a sign of life */
+    uint64_t undoes;          /* the fabric may tear words, see struct litmus_tally */
     int64_t rc;               /* of who has failed */
     char error[240];
     baton_gptr base[LITMUS_NODES_MAX]; /* of each node's segment */

@@ -6,6 +6,7 @@
 #ifndef BATON_BENCH_LITMUS_TALLY_H
 #define BATON_BENCH_LITMUS_TALLY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ struct litmus_tally {
     uint64_t runs,
         voids;     /* voids: runs of these that are none, such as those that break an assume */
     uint64_t lost; /* runs whose state found no room any more */
+    bool undoes;   /* there a remote cas that fails may undo what others have written meanwhile */
     unsigned width, states_n;
     struct litmus_state state[LITMUS_STATES_MAX];
     uint32_t slot[2 * LITMUS_STATES_MAX]; /* index of a state + 1; 0 is free */

@@ -122,7 +122,7 @@ END
         wrong "--json: status $?"
     sed -i -E 's/"(seconds|first)":[0-9.]+/"\1":T/g' "$tmp/out"
     matches "$tmp/out" <<'END'
-\{"test":"get-wait-read","model":"tso","fabric":"shm","simulated":false,"seed":1,"batch":64,"lock":null,"skipped":null,"error":null,"observation":"Never","runs":500,"voids":0,"positive":0,"negative":500,"expected":"Never","ok":true,"forbidden":0,"torn":0,"allowed":[0-9]+,"allowed_seen":[0-9]+,"states":\[(,?\{"count":[0-9]+,"witness":false,"class":"allowed","first":T,"values":\{"[^}]*\}\})+\],"seconds":T\}
+\{"test":"get-wait-read","model":"tso","fabric":"shm","simulated":false,"seed":1,"batch":64,"lock":null,"skipped":null,"error":null,"observation":"Never","runs":500,"voids":0,"positive":0,"negative":500,"expected":"Never","ok":true,"forbidden":0,"torn":0,"undone":0,"allowed":[0-9]+,"allowed_seen":[0-9]+,"states":\[(,?\{"count":[0-9]+,"witness":false,"class":"allowed","first":T,"values":\{"[^}]*\}\})+\],"seconds":T\}
 \{"test":"poll-nothing","model":"tso","fabric":"shm","simulated":false,"seed":1,"batch":64,"lock":null,"skipped":"it polls what no operation answers, so no run of it ends","error":null\}
 END
 }
