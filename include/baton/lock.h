@@ -318,7 +318,8 @@ BATON_INLINE void baton_doorway(struct baton_ep *ep, struct baton_waiter *waiter
 
 /*
  * The same where a turn of polling begins. Whether it ends with baton_relax is decided by these values and by
- * what the turn reads from here on, so nothing that was read before needs to wake it.
+ * what the turn reads from here on, and one that has ended so, and finds nothing changed, would end so again: then
+ * nothing that was read before needs to wake it.
  */
 #define baton_turn(ep, waiter, ...) baton_says((ep), (waiter), true, __VA_ARGS__)
 
