@@ -246,9 +246,10 @@ struct baton_waiter {
     uint64_t healthy;          /* private: the state of the table when the lock was acquired */
     baton_gptr released;       /* private: the state word of the table of the last release */
     uint64_t released_healthy; /* private: and its state then */
-    baton_gptr hinted;         /* private: the word that release has put a hint to */
-    uint32_t lost_host;        /* private: what had been lost on the way to the host before, */
-    uint32_t lost_there;       /* and on the way to the other waiter */
+    const struct baton_ep *released_by; /* private: by which endpoint */
+    baton_gptr hinted;                  /* private: the word that release has put a hint to */
+    uint32_t lost_host;  /* private: what had been lost on the way to the host before, */
+    uint32_t lost_there; /* and on the way to the other waiter */
 };
 
 int baton_waiter_open(struct baton_ep *ep,

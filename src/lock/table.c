@@ -332,10 +332,10 @@ static __attribute__((cold)) bool hint_lost(struct baton_ep *ep, struct baton_wa
     return hint_again(ep, word) != 0;
 }
 
-/* Whether what the waiter's last release has posted was lost, as far as is known. */
+/* Whether what the waiter's last release has posted was lost, as far as this endpoint knows: only its own losses. */
 static inline bool release_lost(struct baton_ep *ep, struct baton_waiter *waiter)
 {
-    return waiter->released &&
+    return waiter->released && waiter->released_by == ep &&
            (ep->peers[baton_gptr_node(waiter->released)].lost != waiter->lost_host ||
             (waiter->handed && grant_lost(ep, waiter)) ||
             (waiter->hinted && hint_lost(ep, waiter)));
@@ -1092,6 +1092,7 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
         look_and_forget(ep, waiter, lock->host);
     waiter->handed = 0;
     waiter->hinted = BATON_NULL;
+    waiter->released_by = ep;
     waiter->lost_host = ep->peers[lock->host].lost;
     int rc = lock->ops->release(lock, ep, waiter);
     if (__builtin_expect(!rc && !(waiter->handed | waiter->hinted) && !peer_owes(ep, lock->host),

@@ -7,6 +7,7 @@
  *   - What a release has left on its way and was cancelled behind an operation of the program's that has
  *     failed is noticed, also when the program mends the queue pair before its next lock call: nobody waits
  *     for ever, and a reinit makes all well.
+ *   - What one endpoint has lost says nothing of a release by another one, though it was by the same waiter.
  *   - A hint finds its way although the program has left the queue pair to the waiter's node broken.
  */
 #include "check.h"
@@ -160,6 +161,39 @@ static void run_once(struct run *run, baton_thread_fn fn, unsigned node, uint64_
     CHECK_RC(baton_cluster_close(cluster), 0);
 }
 
+static void other_endpoint(const char *kind)
+{
+    struct baton_cluster *cluster = check_step(NODES, 1, 0);
+    struct baton_table_opts opts = check_table(kind, 1);
+    struct baton_table *table;
+    struct baton_ep *host, *ep[2];
+    struct part p;
+    CHECK_RC(baton_ep_open(baton_cluster_node(cluster, HOST), &host), 0);
+    CHECK_RC(baton_table_create(host, "t", &opts, &table), 0);
+    for (unsigned i = 0; i < 2; i++)
+        CHECK_RC(baton_ep_open(baton_cluster_node(cluster, WITH), &ep[i]), 0);
+    part_open(ep[0], &p);
+    CHECK_RC(baton_lock_acquire(&p.lock, ep[0], p.waiter), 0);
+    go_wrong(ep[0], HOST, false, 1);
+    (void)baton_lock_release(&p.lock, ep[0], p.waiter);
+    CHECK_RC(baton_wait(ep[0], 1), -EKEYREJECTED);
+    (void)baton_waiter_close(ep[0], p.waiter);
+    CHECK_RC(baton_ep_reset(ep[0], HOST), 0);
+    CHECK_RC(baton_table_reinit(host, table), 0);
+    CHECK_RC(baton_table_reinit(ep[0], p.table), 0);
+
+    CHECK_RC(baton_waiter_open(ep[0], &p.waiter), 0);
+    for (unsigned i = 0; i < 4; i++) /* by one and the other */
+        CHECK_RC(one_round(ep[i & 1], &p), 0);
+    CHECK_RC(baton_waiter_close(ep[0], p.waiter), 0);
+    part_close(ep[0], &p);
+    for (unsigned i = 0; i < 2; i++)
+        (void)baton_ep_close(ep[i]);
+    CHECK_RC(baton_table_close(host, table), 0);
+    CHECK_RC(baton_ep_close(host), 0);
+    CHECK_RC(baton_cluster_close(cluster), 0);
+}
+
 int main(void)
 {
     for (const struct baton_lock_ops *const *kind = baton_lock_kinds(); *kind; kind++) {
@@ -172,6 +206,7 @@ int main(void)
             }
             run_once(&run, mender, WITH, seed);
         }
+        other_endpoint(run.kind);
         printf("%s: errors stay with whose they are\n", run.kind);
     }
     struct run run = {.kind = "merge", .to_far = true};
