@@ -344,7 +344,8 @@ static inline bool release_lost(struct baton_ep *ep, struct baton_waiter *waiter
 static void release_mark(struct baton_ep *ep, struct baton_waiter *waiter)
 {
     (void)state_mark(ep, waiter->released, waiter->released_healthy);
-    waiter->released = BATON_NULL;
+    waiter->released = waiter->hinted = BATON_NULL;
+    waiter->handed = 0;
 }
 
 /* Until what the last release has put to other waiters can be lost no more, but by what is posted later. */
@@ -376,6 +377,8 @@ static void look_and_forget(struct baton_ep *ep, struct baton_waiter *waiter, un
         baton_ep_drain(ep, baton_gptr_node(waiter->released));
     if (release_lost(ep, waiter))
         release_mark(ep, waiter);
+    waiter->hinted = BATON_NULL;
+    waiter->handed = 0;
 }
 
 /* ---- Making, opening, closing */
@@ -1090,10 +1093,7 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
 
     if (waiter->released)
         look_and_forget(ep, waiter, lock->host);
-    waiter->handed = 0;
-    waiter->hinted = BATON_NULL;
-    waiter->released_by = ep;
-    waiter->lost_host = ep->peers[lock->host].lost;
+    const uint32_t lost = ep->peers[lock->host].lost;
     int rc = lock->ops->release(lock, ep, waiter);
     if (__builtin_expect(!rc && !(waiter->handed | waiter->hinted) && !peer_owes(ep, lock->host),
                          1)) {
@@ -1102,6 +1102,8 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
     }
     waiter->released = group->state;
     waiter->released_healthy = waiter->healthy;
+    waiter->released_by = ep;
+    waiter->lost_host = lost;
     if (__builtin_expect(rc || release_lost(ep, waiter), 0)) {
         distrust(ep, lock->table);
         place_mark(ep, group, true);
