@@ -110,6 +110,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct options *o = &s->options;
     int value;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &s->paths;
+        return 0;
     case 'm':
         value = baton_model_parse(arg);
         if (value < 0)
@@ -149,13 +152,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_SVG:
         o->svg = arg;
         return 0;
-    case ARGP_KEY_ARG:
-        if (litmus_paths_add(&s->paths, arg))
-            s->status = CMD_USAGE;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_usage(state);
-        return 0;
     case ARGP_KEY_END:
         if (o->json && o->explain)
             argp_error(state, "--explain writes text and does not go with --json");
@@ -164,9 +160,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
+static const struct argp_child children[] = {{.argp = &litmus_paths_argp}, {0}};
+
 static const struct argp argp = {
     .options = options,
     .parser = parse,
+    .children = children,
     .args_doc = "FILE|DIR...",
     .doc = "Decides for each test which outcomes are possible, under every model that the test "
            "states a "
@@ -717,6 +716,7 @@ static int run(const struct cmd *self, int argc, char **argv)
         litmus_paths_fini(&s.paths);
         return CMD_USAGE;
     }
+    s.status = s.paths.failed ? CMD_USAGE : CMD_OK;
     read_all(&s);
     if (run_all(&s)) {
         fputs("no thread could be started\n", stderr);

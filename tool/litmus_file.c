@@ -78,6 +78,22 @@ int litmus_paths_add(struct litmus_paths *paths, const char *path)
     return rc;
 }
 
+static error_t parse_path(int key, char *arg, struct argp_state *state)
+{
+    struct litmus_paths *paths = state->input;
+    switch (key) {
+    case ARGP_KEY_ARG:
+        paths->failed |= litmus_paths_add(paths, arg) != 0;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_usage(state);
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+const struct argp litmus_paths_argp = {.parser = parse_path};
+
 void litmus_paths_fini(struct litmus_paths *paths)
 {
     for (size_t i = 0; i < paths->n; i++)

@@ -3,6 +3,7 @@
 #ifndef BATON_TOOL_LITMUS_FILE_H
 #define BATON_TOOL_LITMUS_FILE_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -15,7 +16,11 @@ struct litmus_paths {
     size_t n;
     size_t
         n_others; /* files in folders that are not taken, since they are no tests by their names */
+    bool failed;  /* by litmus_paths_argp: something is not there */
 };
+
+/* For a command whose arguments are such paths, at least one: a child, with the paths as its input. */
+extern const struct argp litmus_paths_argp;
 
 /*
  * Adds a file, or all "*.litmus" files in and below a folder in the order of their names. 0, or a

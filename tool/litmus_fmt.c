@@ -14,7 +14,6 @@
 struct fmt {
     bool in_place, check;
     struct litmus_paths paths;
-    int rc;
 };
 
 static const struct argp_option options[] = {
@@ -28,26 +27,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct fmt *f = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &f->paths;
+        return 0;
     case 'i':
         f->in_place = true;
         return 0;
     case 'c':
         f->check = true;
         return 0;
-    case ARGP_KEY_ARG:
-        if (litmus_paths_add(&f->paths, arg))
-            f->rc = CMD_USAGE;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_usage(state);
-        return 0;
     }
     return ARGP_ERR_UNKNOWN;
 }
 
+static const struct argp_child children[] = {{.argp = &litmus_paths_argp}, {0}};
+
 static const struct argp argp = {
     .options = options,
     .parser = parse,
+    .children = children,
     .args_doc = "FILE|DIR...",
     .doc = "Writes the tests in their one form, in aligned columns, to standard output.",
 };
@@ -133,7 +131,7 @@ static int run(const struct cmd *self, int argc, char **argv)
 {
     struct fmt f = {0};
     argp_parse(self->argp, argc, argv, 0, NULL, &f);
-    int status = f.rc;
+    int status = f.paths.failed ? CMD_USAGE : CMD_OK;
     for (size_t i = 0; i < f.paths.n; i++) {
         int one = fmt_one(&f, f.paths.path[i]);
         status = one > status ? one : status;

@@ -118,6 +118,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &s->members;
+        state->child_inputs[1] = &s->paths;
         return 0;
     case OPT_FABRIC:
         choose_fabric(state, s, arg);
@@ -167,13 +168,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_MAX_STATES:
         s->all.max_states = litmus_number(state, "max-states", arg, 1, UINT64_MAX);
         return 0;
-    case ARGP_KEY_ARG:
-        if (litmus_paths_add(&s->paths, arg))
-            s->status = CMD_USAGE;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_usage(state);
-        return 0;
     case ARGP_KEY_END:
         if (fleet->swap && !litmus_is_simulated(fleet->fabric))
             argp_error(state, "--swap goes with --fabric step and sim");
@@ -184,7 +178,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
-static const struct argp_child children[] = {{.argp = &members_argp}, {0}};
+static const struct argp_child children[] = {
+    {.argp = &members_argp}, {.argp = &litmus_paths_argp}, {0}};
 
 static const struct argp argp = {
     .options = options,
@@ -476,6 +471,7 @@ static int run(const struct cmd *self, int argc, char **argv)
                               .runs = 10000}};
     double begin = baton_clock_s(CLOCK_MONOTONIC);
     argp_parse(self->argp, argc, argv, 0, NULL, &s);
+    s.status = s.paths.failed ? CMD_USAGE : CMD_OK;
     read_all(&s);
     s.all.fleet.nodes = s.nodes;
     int status = s.members.given ? join(argv[0], &s) : CMD_OK;
