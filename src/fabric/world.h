@@ -152,15 +152,15 @@ struct baton_epx {
     unsigned nodes;
     bool chain_order, masked;
     struct baton_epx_peer *peers;
-    struct baton_epx_id ids[BATON_IDS];
     uint64_t round;         /* c of the contract; starts at 1 */
     uint64_t any_stamp;     /* round in which anything was last rung */
     uint64_t pending;       /* rung, not done, all ids */
     const uint32_t *awaits; /* advance is called until this is 0; null: until all are done */
     unsigned chain_n;
-    struct baton_op chain[BATON_CHAIN_MAX];
     uint64_t *scratch; /* arena: results of gfence and of emulated operations */
     struct baton_stats stats;
+    struct baton_op chain[BATON_CHAIN_MAX];
+    struct baton_epx_id ids[BATON_IDS];
     struct baton_ep_fault fault;
 };
 

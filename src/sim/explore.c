@@ -829,9 +829,11 @@ static void abandon(struct explore *x)
             continue;
         struct baton_epx *ep = baton_epx(thread->ep);
         struct sim_ep *e = ep->world.state;
-        for (unsigned n = 0; n < x->nodes; n++)
-            if (e->qps[n])
-                e->qps[n]->nic.n = 0;
+        for (unsigned n = 0; n < x->nodes; n++) {
+            struct sim_qp *q = sim_qp_known(e, n);
+            if (q)
+                q->nic.n = 0;
+        }
         e->busy = 0;
         ep->pending = 0;
         ep->chain_n = 0;

@@ -257,10 +257,12 @@ static void queues_under_way(struct explore *x, struct uses *u, struct sim_threa
                              const struct sim_qp *but, unsigned at)
 {
     struct sim_ep *e = explore_ep(t);
-    for (unsigned n = 0; e && e->busy && n < x->nodes; n++)
-        for (unsigned i = 0; e->qps[n] && i < e->qps[n]->nic.n; i++)
-            if (e->qps[n] != but || i != at)
-                entry_under_way(x, u, e->qps[n], i);
+    for (unsigned n = 0; e && e->busy && n < x->nodes; n++) {
+        struct sim_qp *q = sim_qp_known(e, n);
+        for (unsigned i = 0; q && i < q->nic.n; i++)
+            if (q != but || i != at)
+                entry_under_way(x, u, q, i);
+    }
 }
 
 static void chain_under_way(struct explore *x, struct uses *u, struct sim_thread *t)
@@ -378,7 +380,7 @@ static bool waits_behind(const struct explore *x, struct sim_thread *t, const st
     if (t->state != SIM_WORK || t->buffer_n || baton_epx(t->ep)->chain_n)
         return false;
     for (unsigned n = 0; n < x->nodes; n++) {
-        const struct sim_qp *r = e->qps[n];
+        const struct sim_qp *r = sim_qp_known(e, n);
         for (unsigned i = 0; r && i < r->nic.n; i++)
             if (r->parts[i].pieces && (r != q || i < at || r->entries[i].kind == BATON_NIC_PUT))
                 return false;
@@ -389,10 +391,12 @@ static bool waits_behind(const struct explore *x, struct sim_thread *t, const st
 static bool is_marked(const struct sim_thread *t, const struct explore *x)
 {
     const struct sim_ep *e = explore_ep(t);
-    for (unsigned n = 0; n < x->nodes; n++)
-        for (unsigned i = 0; e->qps[n] && i < e->qps[n]->nic.n; i++)
-            if (e->qps[n]->parts[i].op.flags >> MARK_SHIFT)
+    for (unsigned n = 0; n < x->nodes; n++) {
+        const struct sim_qp *q = sim_qp_known(e, n);
+        for (unsigned i = 0; q && i < q->nic.n; i++)
+            if (q->parts[i].op.flags >> MARK_SHIFT)
                 return true;
+    }
     return false;
 }
 

@@ -109,7 +109,7 @@ static void ep_part(struct explore *x, struct bytes *m, const struct sim_thread 
     part(m, &e->thread, sizeof(e->thread));
     part(m, &e->busy, sizeof(e->busy));
     for (unsigned i = 0; i < x->nodes; i++)
-        qp_part(m, e->qps[i]);
+        qp_part(m, sim_qp_known(e, i));
 }
 
 static void thread_part(struct explore *x, struct bytes *m, struct sim_thread *t)

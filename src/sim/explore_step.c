@@ -463,9 +463,11 @@ static bool settle_qps(struct explore *x, struct sim_thread *t)
 {
     struct sim_ep *e = explore_ep(t);
     bool any = false;
-    for (unsigned n = 0; e && e->busy && n < x->nodes; n++)
-        if (e->qps[n] && e->qps[n]->nic.n)
-            any |= settle_qp(x, e->qps[n]);
+    for (unsigned n = 0; e && e->busy && n < x->nodes; n++) {
+        struct sim_qp *q = sim_qp_known(e, n);
+        if (q && q->nic.n)
+            any |= settle_qp(x, q);
+    }
     return any;
 }
 
@@ -560,7 +562,7 @@ unsigned steps_list(struct explore *x, struct sim_step *out)
         if (sim_can_flush(x->s, t))
             list_add(x, out, &n, (struct sim_step){.kind = SIM_STEP_STORE, .thread = i});
         for (unsigned node = 0; e && node < x->nodes; node++) {
-            struct sim_qp *q = e->qps[node];
+            struct sim_qp *q = sim_qp_known(e, node);
             for (unsigned at = 0; q && at < q->nic.n; at++)
                 for (uint8_t step = 0; step < BATON_NIC_POLL; step++)
                     if (!(q->flags[at] >> step & 1) &&
@@ -619,7 +621,7 @@ void step_take(struct explore *x, const struct sim_step *step)
         flush(x, t);
         break;
     case SIM_STEP_NIC: {
-        struct sim_qp *q = explore_ep(t)->qps[step->node];
+        struct sim_qp *q = sim_qp_known(explore_ep(t), step->node);
         fire(x, step->thread, q->parts[step->at].op.flags >> MARK_SHIFT, step->quiet);
         nic_take(x, q, step->at, (enum baton_nic_step)step->step);
         break;

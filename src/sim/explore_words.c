@@ -434,9 +434,11 @@ static void hash_thread(struct explore *x, unsigned t)
         h[p] = hash2(hash2(extra->digest[p], extra->knows[p]), thread->state == SIM_ENDED);
     for (unsigned i = 0; i < thread->buffer_n; i++)
         hash_buffered(x, explore_buffered(thread, i), h);
-    for (unsigned n = 0; e && e->busy && n < x->nodes; n++)
-        if (e->qps[n] && e->qps[n]->nic.n)
-            hash_qp(x, e->qps[n], sums);
+    for (unsigned n = 0; e && e->busy && n < x->nodes; n++) {
+        const struct sim_qp *q = sim_qp_known(e, n);
+        if (q && q->nic.n)
+            hash_qp(x, q, sums);
+    }
     if (extra->relaxes && !x->ask->digests)
         hash_reads(x, thread, sums);
     for (unsigned p = 0; p < x->permutations; p++)

@@ -41,15 +41,10 @@ static uint64_t peek(struct sim_thread *t, const uint64_t *word)
     return *word;
 }
 
-static unsigned watch_hash(const struct sim *s, const uint64_t *word)
-{
-    uint64_t h = (uint64_t)(uintptr_t)word >> 3;
-    return (unsigned)((h * 0x9e3779b97f4a7c15u >> 32) & s->watch_mask);
-}
-
 static void watch(struct sim *s, struct sim_thread *t, const uint64_t *word)
 {
-    struct sim_watch *w = &t->watches[t->watches_n++], **bucket = &s->watch[watch_hash(s, word)];
+    struct sim_watch *w = &t->watches[t->watches_n++],
+                     **bucket = &s->watch[sim_watch_hash(s, word)];
     *w = (struct sim_watch){word, t, *bucket, bucket};
     if (w->next)
         w->next->link = &w->next;
@@ -73,12 +68,12 @@ void sim_write(struct sim *s, uint64_t *word, uint64_t value)
     if (*word == value)
         return;
     *word = value;
-    struct sim_watch *w = s->watch ? s->watch[watch_hash(s, word)] : NULL;
+    struct sim_watch *w = s->watch ? s->watch[sim_watch_hash(s, word)] : NULL;
     while (w) {
         /* Waking takes the thread's watches out of all chains: begin again then. */
         struct sim_watch *next = w->next;
         if (w->word == word && sim_try_wake(s, w->thread))
-            next = s->watch[watch_hash(s, word)];
+            next = s->watch[sim_watch_hash(s, word)];
         w = next;
     }
 }
@@ -211,6 +206,18 @@ static void watch_all(struct sim *s, struct sim_thread *t)
         watch(s, t, word);
 }
 
+static void rest(struct sim_thread *t, const struct sim_ep *e)
+{
+    t->rests.stack = __builtin_frame_address(0);
+    t->rests.ep = e->epx;
+    t->rests.qp = e->last;
+    t->rests.landing = e->landing;
+    if (!e->last)
+        return;
+    t->rests.peer = &e->epx->peers[e->last->node];
+    t->rests.known = &e->epx->pub.peers[e->last->node];
+}
+
 int sim_block(struct sim *s, struct sim_ep *e, enum sim_state state, uint64_t until)
 {
     struct sim_thread *t = s->current;
@@ -220,6 +227,7 @@ int sim_block(struct sim *s, struct sim_ep *e, enum sim_state state, uint64_t un
     if (state != SIM_CONDS)
         t->conds_n = 0;
     if (!s->driver->looks) {
+        rest(t, e);
         watch_all(s, t);
         sim_try_wake(s, t);
     }
@@ -387,11 +395,20 @@ void sim_kill_node(struct sim *s, unsigned node)
         sim_try_wake(s, s->threads[i]);
 }
 
+/* Apart, for its frame: each thread has a stack of its own, and its lines are not near. */
+static __attribute__((noinline)) void buffer_op(struct sim *s, struct sim_ep *e,
+                                                const struct baton_op *op)
+{
+    struct sim_buffered b = {.op = *op, .ep = e};
+    buffer(s, &b);
+}
+
 static void sim_ring(struct baton_layer *l, struct baton_epx *ep, const struct baton_op *ops,
                      unsigned n)
 {
     struct sim *s = sim_of(ep);
     struct sim_ep *e = l->state;
+    struct sim_qp *q;
     bool memory = true;
     for (unsigned i = 0; i < n; i++)
         memory &= sim_qp_of(e, ops[i].node) != NULL;
@@ -402,7 +419,7 @@ static void sim_ring(struct baton_layer *l, struct baton_epx *ep, const struct b
     e->thread = s->current;
     if (!s->current) {
         for (unsigned i = 0; i < n; i++) {
-            sim_qp_post(s, e->qps[ops[i].node], &ops[i]);
+            sim_qp_post(s, sim_qp_known(e, ops[i].node), &ops[i]);
             sim_drain(s);
         }
         return;
@@ -410,13 +427,11 @@ static void sim_ring(struct baton_layer *l, struct baton_epx *ep, const struct b
     s->current->next.ops = n;
     act(s, SIM_ACT_RING, NULL);
     for (unsigned i = 0; i < n; i++) {
-        struct sim_qp *q = e->qps[ops[i].node];
-        if (s->driver->straight && !s->current->buffer_n && sim_qp_has_room(s, q, &ops[i])) {
+        q = sim_qp_known(e, ops[i].node);
+        if (s->driver->straight && !s->current->buffer_n && sim_qp_has_room(s, q, &ops[i]))
             sim_qp_post(s, q, &ops[i]);
-            continue;
-        }
-        struct sim_buffered b = {.op = ops[i], .ep = e};
-        buffer(s, &b);
+        else
+            buffer_op(s, e, &ops[i]);
     }
 }
 
@@ -434,7 +449,7 @@ static void sim_advance(struct baton_layer *l, struct baton_epx *ep)
 static int sim_reset(struct baton_layer *l, struct baton_epx *ep, unsigned node)
 {
     struct sim *s = sim_of(ep);
-    struct sim_qp *q = ((struct sim_ep *)l->state)->qps[node];
+    struct sim_qp *q = sim_qp_known(l->state, node);
     if (!s->cluster->local[node] || s->dead[node] || s->dead[ep->pub.node])
         return baton_fail(-EHOSTDOWN, "node %u is dead or absent", node);
     if (q)
@@ -600,7 +615,6 @@ static int sim_ep_open(struct baton_epx *ep)
     if (!e)
         return -ENOMEM;
     e->epx = ep;
-    e->qps = (struct sim_qp **)(e + 1);
     e->node = ep->pub.node;
     e->owner = s->current;
     ep_link(e, &s->eps);
@@ -608,15 +622,24 @@ static int sim_ep_open(struct baton_epx *ep)
     return 0;
 }
 
+/* How often SIM_WAYS nodes. */
+static unsigned ways_of(const struct sim *s)
+{
+    return (s->cluster->nodes + SIM_WAYS - 1) / SIM_WAYS;
+}
+
 /* Events may still name the queue pairs, so they stay until the cluster goes. */
 static void forget_qps(struct sim *s, struct sim_ep *e)
 {
-    for (unsigned n = 0; n < s->cluster->nodes; n++) {
-        struct sim_qp *q = e->qps[n];
-        if (!q)
-            continue;
-        q->next_dead = s->dead_qps;
-        s->dead_qps = q;
+    for (unsigned g = 0; g < ways_of(s); g++) {
+        struct sim_qp **some = e->ways[g];
+        for (unsigned i = 0; i < SIM_WAYS && some; i++) {
+            if (!some[i])
+                continue;
+            some[i]->next_dead = s->dead_qps;
+            s->dead_qps = some[i];
+        }
+        baton_pool_give(&s->ways_pool, some);
     }
 }
 
@@ -659,12 +682,10 @@ static void thread_main(void *arg)
         baton_coro_yield(t->coro);
 }
 
-/* A thread, its store buffer, and what the driver keeps of it. */
+/* A thread, and what the driver keeps of it. */
 static size_t thread_bytes(const struct sim *s)
 {
-    size_t bytes = sizeof(struct sim_thread) + s->driver->thread_bytes +
-                   SIM_BUFFER_MAX * sizeof(struct sim_buffered);
-    return (bytes + 63) & ~(size_t)63;
+    return sim_lines(sizeof(struct sim_thread)) + sim_lines(s->driver->thread_bytes);
 }
 
 static size_t watch_bytes(const struct sim *s)
@@ -680,11 +701,13 @@ static void free_threads(struct sim *s)
         if (s->threads[i] && s->threads[i]->coro)
             baton_coro_destroy(s->threads[i]->coro);
     baton_big_drop(s->thread_memory, s->threads_n * thread_bytes(s));
+    free(s->buffers);
     free(s->threads);
     if (s->watch)
         baton_big_drop(s->watch, watch_bytes(s));
     s->threads = NULL;
     s->thread_memory = NULL;
+    s->buffers = NULL;
     s->watch = NULL;
     s->threads_n = 0;
 }
@@ -698,8 +721,8 @@ static int make_thread(struct sim *s, const struct baton_team *team, unsigned in
     t->team = team;
     t->index = index;
     t->number = (unsigned)number;
-    t->driver = t + 1;
-    t->buffer = (struct sim_buffered *)((char *)t->driver + s->driver->thread_bytes);
+    t->driver = sim_thread_own(t);
+    t->buffer = s->buffers + number * SIM_BUFFER_MAX;
     t->coro = baton_coro_create(SIM_STACK_BYTES, thread_main, t);
     if (!t->coro)
         return baton_fail(-ENOMEM, "no memory for the stack of thread %zu of %zu", number + 1,
@@ -722,7 +745,9 @@ static int make_threads(struct sim *s, const struct baton_team *teams, unsigned 
         return -ENOMEM;
     s->threads_n = total;
     s->thread_memory = baton_big_make(total * thread_bytes(s));
-    if (!s->thread_memory && total)
+    /* Not among what threads always use: most never have anything in it. */
+    s->buffers = calloc(total, SIM_BUFFER_MAX * sizeof(*s->buffers));
+    if ((!s->thread_memory || !s->buffers) && total)
         return -ENOMEM;
     for (unsigned i = 0; i < count; i++)
         for (unsigned k = 0; k < teams[i].threads && !rc; k++)
@@ -796,6 +821,7 @@ static void sim_free(struct sim *s)
     }
     baton_pool_fini(&s->ep_pool);
     baton_pool_fini(&s->own_ep_pool);
+    baton_pool_fini(&s->ways_pool);
     baton_pool_fini(&s->qp_pool);
     free(s->busy);
     free(s->dead);
@@ -832,8 +858,8 @@ static int sim_open(struct baton_cluster *cluster, const struct baton_cluster_op
         return rc;
     }
     baton_pool_init(&s->ep_pool, baton_ep_bytes(cluster));
-    baton_pool_init(&s->own_ep_pool,
-                    sizeof(struct sim_ep) + cluster->nodes * sizeof(struct sim_qp *));
+    baton_pool_init(&s->own_ep_pool, sizeof(struct sim_ep) + ways_of(s) * sizeof(struct sim_qp **));
+    baton_pool_init(&s->ways_pool, SIM_WAYS * sizeof(struct sim_qp *));
     baton_pool_init(&s->qp_pool, sim_qp_bytes(s));
     cluster->ep_pool = &s->ep_pool;
     for (unsigned i = 0; i < cluster->nodes && s->driver->looks; i++)

@@ -87,6 +87,17 @@ struct sim_thread {
     struct sim_buffered
         *buffer; /* oldest first; from buffer_first, buffer_n of them, SIM_BUFFER_MAX ring */
     void *driver;
+    unsigned watches_n;
+
+    /* What it used last, and will use first when it goes on: a driver may ask for it in time. */
+    struct {
+        const char *stack;
+        const struct baton_epx *ep;
+        const struct sim_qp *qp;
+        const struct baton_epx_peer *peer;
+        const struct baton_ep_peer *known;
+        const void *landing; /* of the last operation that fetches */
+    } rests;
 
     /* From here to `watches`: what a driver that goes back has to keep and put back. */
     int rc;
@@ -109,15 +120,26 @@ struct sim_thread {
     int wake_rc;
     unsigned reads_n;
     struct sim_watch watches[SIM_READS_MAX + 1];
-    unsigned watches_n;
-
     struct sim_read
         reads[SIM_READS_MAX]; /* since the last await or relax; more are not remembered */
 };
 
+/* In whole lines of the cache. */
+static inline size_t sim_lines(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+/* The driver's part of a thread, which t->driver shows too. */
+static inline void *sim_thread_own(const struct sim_thread *t)
+{
+    return (char *)(uintptr_t)t + sim_lines(sizeof(*t));
+}
+
 #define SIM_PIECES_MAX 16u /* entries of one transfer; longer ones move several words at a time */
 #define SIM_QP_MAX 48u /* entries of a queue pair; what does not fit stays in the store buffer */
 #define SIM_QP_FEW 4u  /* that it has memory for to begin with */
+#define SIM_WAYS 16u   /* queue pairs that an endpoint knows one by the other */
 
 /* What an entry of a queue pair belongs to. Pieces of one operation share its number. */
 struct sim_part {
@@ -152,16 +174,33 @@ struct sim_qp {
     struct sim_qp *next_dead;
 };
 
+#define SIM_QP_FLAGS(room) (((room) + 7u) & ~7u) /* their bytes */
+/* Behind the driver's part: what the first entry uses of the four, and most queue pairs ever use. */
+#define SIM_QP_FIRST_BYTES                                                                         \
+    (SIM_QP_FEW * (sizeof(struct baton_nic_value) + sizeof(struct baton_nic_entry)) +              \
+     SIM_QP_FLAGS(SIM_QP_FEW) + sizeof(struct sim_part))
+
 struct sim_ep {
     struct baton_epx *epx;     /* null: abandoned, its operations go on without anybody who waits */
     struct sim_thread *thread; /* who rang last */
     struct sim_thread *owner;  /* who opened it; null: code outside of baton_run */
     struct sim_ep *next, **link; /* of all that are open, or of all that were abandoned */
-    struct sim_qp **qps;         /* by node; made when first used; behind this in memory */
     unsigned node;
-    unsigned busy; /* queue pairs with entries */
-    bool closing;  /* its thread waits until there are none */
+    unsigned busy;          /* queue pairs with entries */
+    bool closing;           /* its thread waits until there are none */
+    struct sim_qp *last;    /* that was posted to; null: none was */
+    void *landing;          /* of the last operation that fetches */
+    struct sim_qp **ways[]; /* queue pairs by node, SIM_WAYS together; made when first used */
 };
+
+/* The endpoint's queue pair to the node; null: it has not been used. */
+static inline struct sim_qp *sim_qp_known(const struct sim_ep *e, unsigned node)
+{
+    if (e->last && e->last->node == node)
+        return e->last;
+    struct sim_qp **some = e->ways[node / SIM_WAYS];
+    return some ? some[node % SIM_WAYS] : NULL;
+}
 
 /* What a driver does. Calls that may be null are marked. */
 struct sim_driver {
@@ -237,8 +276,9 @@ struct sim {
     struct sim_thread **threads;
     size_t threads_n, alive;
     void *thread_memory;
-    struct baton_pool ep_pool, own_ep_pool,
-        qp_pool;                /* of all endpoints; of this world's part of them */
+    struct sim_buffered *buffers;
+    struct baton_pool ep_pool; /* the cluster's */
+    struct baton_pool own_ep_pool, ways_pool, qp_pool;
     struct sim_thread *current; /* null: code outside of baton_run */
     struct sim_qp **busy;       /* queue pairs with entries */
     size_t busy_n, busy_room, qps_n;
@@ -254,6 +294,13 @@ struct sim {
     uint64_t steps, ops;       /* machine steps; remote operations */
     uint64_t trail;            /* a function of every word that a NIC has moved, in order */
 };
+
+/* Where in s->watch those stand who watch the word. */
+static inline size_t sim_watch_hash(const struct sim *s, const uint64_t *word)
+{
+    uint64_t h = (uint64_t)(uintptr_t)word >> 3;
+    return (h * 0x9e3779b97f4a7c15u >> 32) & s->watch_mask;
+}
 
 static inline struct sim *sim_of(struct baton_epx *ep)
 {

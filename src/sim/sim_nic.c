@@ -23,15 +23,16 @@ static const uint8_t fully_done[] = {
 static size_t places_bytes(unsigned room)
 {
     return room * (sizeof(struct baton_nic_entry) + sizeof(struct baton_nic_value) +
-                   sizeof(struct sim_part) + sizeof(uint8_t));
+                   sizeof(struct sim_part)) +
+           SIM_QP_FLAGS(room);
 }
 
 static void places_are(struct sim_qp *q, void *memory, unsigned room)
 {
-    q->entries = memory;
-    q->values = (struct baton_nic_value *)(q->entries + room);
-    q->parts = (struct sim_part *)(q->values + room);
-    q->flags = (uint8_t *)(q->parts + room);
+    q->values = memory;
+    q->flags = (uint8_t *)(q->values + room);
+    q->entries = (struct baton_nic_entry *)(q->flags + SIM_QP_FLAGS(room));
+    q->parts = (struct sim_part *)(q->entries + room);
     q->room = room;
     q->nic.entry = q->entries;
     q->nic.flags = q->flags;
@@ -78,6 +79,9 @@ static struct sim_qp *qp_make(struct sim *s, struct sim_ep *e, unsigned node)
         s->busy = more;
         s->busy_room = room;
     }
+    struct sim_qp ***some = &e->ways[node / SIM_WAYS];
+    if (!*some && !(*some = baton_pool_take(&s->ways_pool)))
+        return NULL;
     struct sim_qp *q = baton_pool_take(&s->qp_pool);
     if (!q)
         return NULL;
@@ -88,19 +92,19 @@ static struct sim_qp *qp_make(struct sim *s, struct sim_ep *e, unsigned node)
     q->nic.free_reads = s->swap;
     q->driver = q + 1;
     places_are(q, (char *)q->driver + own_bytes(s), SIM_QP_FEW);
-    return e->qps[node] = q;
+    return (*some)[node % SIM_WAYS] = q;
 }
 
 struct sim_qp *sim_qp_of(struct sim_ep *e, unsigned node)
 {
-    struct sim_qp *q = e->qps[node];
+    struct sim_qp *q = sim_qp_known(e, node);
     return q ? q : qp_make(sim_of(e->epx), e, node);
 }
 
 void sim_qp_free(struct sim_qp *q)
 {
     if (is_grown(q))
-        free(q->entries);
+        free(q->values); /* they come first */
 }
 
 static unsigned pieces_of(const struct sim *s, const struct baton_op *op)
@@ -160,12 +164,14 @@ static unsigned earliest_place(const struct sim_qp *q, const struct baton_op *op
     return at;
 }
 
-/* An operation of several pieces is passed whole or not at all. */
-static unsigned choose_place(struct sim *s, const struct sim_qp *q, const struct baton_op *op)
+/*
+ * An operation of several pieces is passed whole or not at all. This and what is for several pieces stand
+ * apart for their frames: each thread has a stack of its own, and its lines are not near.
+ */
+static __attribute__((noinline)) unsigned choose_place(struct sim *s, const struct sim_qp *q,
+                                                       const struct baton_op *op)
 {
     unsigned n = q->nic.n;
-    if (!s->swap)
-        return n;
     unsigned low = earliest_place(q, op);
     unsigned places[SIM_QP_MAX + 1], count = 0;
     for (unsigned at = low; at <= n; at++)
@@ -266,9 +272,26 @@ static inline void draw_order(struct sim *s, const struct baton_op *op, unsigned
     }
 }
 
-/* Fills in the entries of an operation, from `at` on. False: no memory. */
-static bool set_entries(struct sim *s, struct sim_qp *q, unsigned at, unsigned count,
-                        const struct baton_op *op, char *remote)
+/* The entry `at` becomes one of the pieces of an operation. False: no memory. */
+static inline bool set_piece(struct sim *s, struct sim_qp *q, unsigned at,
+                             const struct baton_op *op, char *remote, unsigned from, unsigned words)
+{
+    struct sim_part *p = &q->parts[at];
+    set_entry(q, at, op, remote, from);
+    p->op = *op;
+    p->number = q->numbers;
+    p->pieces = 1;
+    p->words = words;
+    p->first = 1;
+    p->wrote = 0;
+    p->late = 0;
+    p->extra = NULL;
+    return words == 1 || (p->extra = words_make(s, words));
+}
+
+static __attribute__((noinline)) bool set_pieces(struct sim *s, struct sim_qp *q, unsigned at,
+                                                 unsigned count, const struct baton_op *op,
+                                                 char *remote)
 {
     const unsigned words = op->bytes / 8;
     unsigned order[SIM_PIECES_MAX];
@@ -277,17 +300,19 @@ static bool set_entries(struct sim *s, struct sim_qp *q, unsigned at, unsigned c
     for (unsigned i = 0; i < count; i++) {
         unsigned from = (unsigned)((uint64_t)words * order[i] / count);
         unsigned upto = (unsigned)((uint64_t)words * (order[i] + 1) / count);
-        set_entry(q, at + i, op, remote, from);
-        struct sim_part *p = &q->parts[at + i];
-        *p = (struct sim_part){.op = *op,
-                               .number = q->numbers,
-                               .pieces = count,
-                               .words = upto - from,
-                               .first = i == 0};
-        if (p->words > 1 && !(p->extra = words_make(s, p->words)))
-            memory = false;
+        memory &= set_piece(s, q, at + i, op, remote, from, upto - from);
+        q->parts[at + i].pieces = count;
+        q->parts[at + i].first = i == 0;
     }
     return memory;
+}
+
+/* Fills in the entries of an operation, from `at` on. False: no memory. */
+static bool set_entries(struct sim *s, struct sim_qp *q, unsigned at, unsigned count,
+                        const struct baton_op *op, char *remote)
+{
+    return count > 1 ? set_pieces(s, q, at, count, op, remote)
+                     : set_piece(s, q, at, op, remote, 0, op->bytes / 8);
 }
 
 void sim_qp_post(struct sim *s, struct sim_qp *q, const struct baton_op *op)
@@ -312,9 +337,12 @@ void sim_qp_post(struct sim *s, struct sim_qp *q, const struct baton_op *op)
         now_busy(s, q);
     if (op->flags & BATON_OPF_RFENCE && before)
         put_fence(q);
-    unsigned at = choose_place(s, q, op);
+    unsigned at = s->swap ? choose_place(s, q, op) : q->nic.n;
     make_room(q, at, count);
     q->numbers++;
+    q->ep->last = q;
+    if (op->kind != BATON_OP_PUT)
+        q->ep->landing = op->local;
     s->ops++;
     if (!set_entries(s, q, at, count, op, remote) && remote) {
         remote = NULL;

@@ -14,6 +14,7 @@
  *     rcas, rfaa           as a get; the atomic unit of the target is busy from its read to its write
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,9 @@
 #include "sim/wheel.h"
 
 enum { EVENT_RESUME, EVENT_FLUSH, EVENT_STEP, EVENT_TIMEOUT };
+
+#define NEAR_FROM 500u /* with fewer threads, all that they use is near anyway */
+#define NEAR_MAX 256u  /* threads whose memory is asked for at a time */
 
 #define CACHE_LINES 32u /* that a thread remembers to have */
 
@@ -70,6 +74,8 @@ struct timed {
     struct timed_node *nodes;
     struct line *lines;
     size_t lines_mask, lines_n;
+    const struct sim_thread *near[NEAR_MAX]; /* whose time comes near */
+    unsigned near_n;
     bool failed;                    /* no memory for an event */
     const struct sim_thread *wakes; /* is resumed by its own event, needs no other one */
 };
@@ -107,9 +113,14 @@ static inline void event(struct sim *s, uint64_t time, uint32_t kind, void *what
 
 /* ---- Cache lines */
 
+static size_t line_hash(const struct timed *d, uint64_t key)
+{
+    return (key * 0x9e3779b97f4a7c15u >> 20) & d->lines_mask;
+}
+
 static struct line *line_of(struct timed *d, uint64_t key)
 {
-    size_t i = (key * 0x9e3779b97f4a7c15u >> 20) & d->lines_mask;
+    size_t i = line_hash(d, key);
     while (d->lines[i].key && d->lines[i].key != key)
         i = (i + 1) & d->lines_mask;
     return &d->lines[i];
@@ -293,6 +304,67 @@ static unsigned timed_choose(struct sim *s, unsigned n)
     return (unsigned)baton_random_below(&s->random, n);
 }
 
+/*
+ * ---- What is needed soon
+ *
+ * Of a thread that has slept for long, and of all that it uses, nothing is near the processor any more. It is
+ * asked for when its time comes near, so that the processor waits for many such threads together: first for the
+ * threads, which show the rest; when that has come, for the rest.
+ *
+ * Asking is a macro: compilers take a function that does nothing else for one that does nothing.
+ */
+
+#define LINE 64
+#define ASK_FOR(at) __builtin_prefetch((const char *)(at), 1, 2)
+#define ASK_FOR_ALL(at, from, upto)                                                                \
+    for (int line_ = (from); line_ < (int)(upto); line_ += LINE)                                   \
+    ASK_FOR((const char *)(at) + line_)
+
+/* Of a stack, around where it went to sleep: what it has called, and what it will call. */
+#define STACK_BELOW 448
+#define STACK_ABOVE 640
+
+static void comes_near(void *arg, const struct baton_event *e)
+{
+    struct timed *d = arg;
+    const struct sim_thread *t = e->what;
+    if (e->kind != EVENT_TIMEOUT || d->near_n == NEAR_MAX)
+        return;
+    ASK_FOR_ALL(t, 0, offsetof(struct sim_thread, watches));
+    ASK_FOR(sim_thread_own(t));
+    d->near[d->near_n++] = t;
+}
+
+static void ask_for_near(struct timed *d)
+{
+    for (unsigned i = 0; i < d->near_n; i++) {
+        const struct sim_thread *t = d->near[i];
+        const struct baton_epx *ep = t->rests.ep;
+        const struct sim_qp *q = t->rests.qp;
+        if (t->state != SIM_DELAY || !q)
+            continue;
+        ASK_FOR_ALL(t->rests.stack, -STACK_BELOW, STACK_ABOVE);
+        ASK_FOR_ALL(ep, 0, offsetof(struct baton_epx, chain) + sizeof(ep->chain[0]));
+        ASK_FOR(&ep->ids[baton_id_index(BATON_WID_LOCK)].stamp);
+        ASK_FOR(&ep->ids[baton_id_index(BATON_WID_LOCK)].rc);
+        ASK_FOR_ALL(q, 0, sizeof(*q) + sizeof(struct timed_qp) + SIM_QP_FIRST_BYTES);
+        ASK_FOR(t->rests.peer);
+        ASK_FOR(t->rests.known);
+        ASK_FOR_ALL(t->rests.landing, -LINE, LINE);
+        ASK_FOR(t->coro);
+        ASK_FOR(t->blocked);
+    }
+    d->near_n = 0;
+}
+
+/* What an operation will touch when it lands. */
+#define ASK_FOR_LANDING(s, d, word)                                                                \
+    do {                                                                                           \
+        ASK_FOR(word);                                                                             \
+        ASK_FOR(&(d)->lines[line_hash(d, (uint64_t)(uintptr_t)(word) / 64)]);                      \
+        ASK_FOR(&(s)->watch[sim_watch_hash(s, word)]);                                             \
+    } while (0)
+
 /* ---- Operations */
 
 static uint64_t one_way(struct sim *s, const struct sim_qp *q)
@@ -346,6 +418,8 @@ static void timed_posted(struct sim *s, struct sim_qp *q, unsigned at)
             continue;
         }
         uint64_t read = tq->arrival + d->p.pcie_read;
+        const uint64_t *landing = (const uint64_t *)(uintptr_t)n->local;
+        ASK_FOR_LANDING(s, d, landing);
         if (n->kind != BATON_NIC_GET) {
             read = later(read, tq->atomic_at);
             tq->atomic_at = read + d->p.atomic_qp_gap;
@@ -513,6 +587,8 @@ static void resume(struct sim *s, struct sim_thread *t)
 static int timed_run(struct sim *s)
 {
     struct timed *d = timed_of(s);
+    d->wheel->near = s->threads_n >= NEAR_FROM ? comes_near : NULL;
+    d->wheel->near_arg = d;
     for (size_t i = 0; i < s->threads_n; i++) {
         struct timed_thread *tt = s->threads[i]->driver;
         s->threads[i]->next.act = SIM_ACT_BEGIN;
@@ -530,6 +606,8 @@ static int timed_run(struct sim *s)
                 break;
             continue;
         }
+        if (d->near_n)
+            ask_for_near(d);
         if (e->time > s->now)
             s->now = e->time;
         struct sim_thread *t = e->what;

@@ -52,18 +52,30 @@ static unsigned wheel_of(const struct baton_wheel *w, uint64_t time)
     return differ ? (63 - (unsigned)__builtin_clzll(differ)) / BATON_WHEEL_BITS : 0;
 }
 
-static void add(struct baton_wheel *w, struct baton_event *e)
+/* Where an event of this time lies. */
+static struct baton_one_wheel *place_of(struct baton_wheel *w, uint64_t time, unsigned *slot)
 {
-    unsigned wheel = wheel_of(w, e->time);
-    baton_wheel_add(&w->wheels[wheel], (e->time >> wheel * BATON_WHEEL_BITS) % BATON_WHEEL_SLOTS,
-                    e);
+    unsigned wheel = wheel_of(w, time);
+    *slot = (time >> wheel * BATON_WHEEL_BITS) % BATON_WHEEL_SLOTS;
+    return &w->wheels[wheel];
+}
+
+/* In front of all in its slot. */
+static void add_slow(struct baton_one_wheel *o, unsigned slot, struct baton_event *e)
+{
+    e->next = o->slots[slot];
+    o->slots[slot] = e;
+    o->used[slot / 64] |= UINT64_C(1) << slot % 64;
+    o->words |= UINT64_C(1) << slot / 64;
 }
 
 void baton_wheel_put_far(struct baton_wheel *w, struct baton_event *e)
 {
     if (e->time < w->far)
         w->far = e->time;
-    add(w, e);
+    unsigned slot;
+    struct baton_one_wheel *o = place_of(w, e->time, &slot);
+    add_slow(o, slot, e);
 }
 
 /* The fastest of the slow wheels that has events; null: none has. */
@@ -81,11 +93,8 @@ static uint64_t find_far(struct baton_wheel *w)
     uint64_t least = UINT64_MAX;
     if (!o)
         return least;
-    const struct baton_event *last = o->slots[baton_wheel_first(o)], *e = last;
-    do {
-        e = e->next;
+    for (const struct baton_event *e = o->slots[baton_wheel_first(o)]; e; e = e->next)
         least = e->time < least ? e->time : least;
-    } while (e != last);
     return least;
 }
 
@@ -96,19 +105,39 @@ uint64_t baton_wheel_next_far(struct baton_wheel *w)
     return w->next = w->far;
 }
 
+/* In the order in which they were put in; null-terminated. */
+static struct baton_event *reversed(struct baton_event *e)
+{
+    struct baton_event *done = NULL, *next;
+    for (; e; e = next) {
+        next = e->next;
+        e->next = done;
+        done = e;
+    }
+    return done;
+}
+
 void baton_wheel_deal_out(struct baton_wheel *w, uint64_t time)
 {
     while (!w->wheels[0].words) {
         struct baton_one_wheel *o = first_slow(w);
         unsigned bits = (unsigned)(o - w->wheels) * BATON_WHEEL_BITS, slot = baton_wheel_first(o);
-        struct baton_event *last = o->slots[slot], *e, *next = last->next;
+        struct baton_event *e = reversed(o->slots[slot]), *next;
         baton_wheel_clear(o, slot);
         w->now = time >> bits << bits;
-        do {
-            e = next;
+        for (; e; e = next) {
             next = e->next;
-            add(w, e);
-        } while (e != last);
+            struct baton_one_wheel *to = place_of(w, e->time, &slot);
+            if (to != w->wheels) {
+                add_slow(to, slot, e);
+                continue;
+            }
+            if (w->near)
+                w->near(w->near_arg, e);
+            baton_wheel_add(to, slot, e);
+        }
     }
     w->far = 0;
+    const struct baton_one_wheel *o = first_slow(w);
+    w->walk = o ? o->slots[baton_wheel_first(o)] : NULL;
 }

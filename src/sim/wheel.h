@@ -26,8 +26,9 @@ struct baton_event {
 struct baton_one_wheel {
     uint64_t words;                        /* a bit per word of `used` that is not 0 */
     uint64_t used[BATON_WHEEL_SLOTS / 64]; /* a bit per slot that is not empty */
-    struct baton_event
-        *slots[BATON_WHEEL_SLOTS]; /* the last event of each; its `next` is the first */
+    struct baton_event *slots
+        [BATON_WHEEL_SLOTS]; /* the last event of each; in the fastest wheel its `next` is the first,
+                                      in the slow ones the one before it */
 };
 
 struct baton_wheel {
@@ -35,6 +36,10 @@ struct baton_wheel {
     uint64_t next; /* time of the next event, if it is known; else 0 */
     uint64_t far;  /* the earliest time in the slow wheels, if it is known; else 0 */
     struct baton_event *spare, *taken;
+    struct baton_event *walk; /* one of those that will be dealt out next: see baton_wheel_take */
+    /* Told of each event that is dealt out to the fastest wheel. Null. */
+    void (*near)(void *arg, const struct baton_event *e);
+    void *near_arg;
     struct baton_wheel_chunk *chunks;
     struct baton_one_wheel wheels[BATON_WHEELS]; /* the fastest first */
 };
@@ -116,6 +121,11 @@ static inline struct baton_event *baton_wheel_take(struct baton_wheel *w)
     }
     if (time == UINT64_MAX)
         return NULL;
+    /* Events that were put in long ago are far from the processor, and only each of them shows the next. */
+    if (w->walk) {
+        w->walk = w->walk->next;
+        __builtin_prefetch(w->walk);
+    }
     if (!o->words)
         baton_wheel_deal_out(w, time);
     w->now = time;

@@ -137,7 +137,7 @@ static void touches(struct second *w, const struct second_step *step, struct tou
         if (b->word)
             touch(out, b->word, true);
         else
-            touch(out, b->ep->qps[b->op.node], b->op.flags & BATON_OPF_RFENCE);
+            touch(out, sim_qp_known(b->ep, b->op.node), b->op.flags & BATON_OPF_RFENCE);
     } else {
         touch_nic(w, step, out);
     }

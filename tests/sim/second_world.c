@@ -59,7 +59,7 @@ unsigned second_steps(struct second *w, struct second_step *out)
         for (unsigned i = 0; sim_can_flush(w->s, thread) && i < orders(oldest(thread, 0)); i++)
             add(out, &n, (struct second_step){SECOND_STORE, t, 0, 0, 0, i});
         for (unsigned node = 0; node < w->p->nodes; node++) {
-            struct sim_qp *q = ep_of(thread)->qps[node];
+            struct sim_qp *q = sim_qp_known(ep_of(thread), node);
             for (unsigned at = 0; at < q->nic.n; at++)
                 for (int step = 0; step < BATON_NIC_POLL; step++)
                     if (sim_nic_ready(w->s, q, at, step, NULL))
@@ -72,7 +72,7 @@ unsigned second_steps(struct second *w, struct second_step *out)
 
 struct sim_qp *second_qp(struct second *w, const struct second_step *step, unsigned *at)
 {
-    struct sim_qp *q = ep_of(w->s->threads[step->thread])->qps[step->node];
+    struct sim_qp *q = sim_qp_known(ep_of(w->s->threads[step->thread]), step->node);
     *at = (unsigned)(step->entry - q->dropped);
     return q;
 }
@@ -180,7 +180,7 @@ static void copy_thread(struct second *w, struct second_image *m, struct sim_thr
     copy(m, ep, sizeof(*ep), save);
     copy(m, e, sizeof(*e), save);
     for (unsigned n = 0; n < w->p->nodes; n++)
-        copy_qp(m, e->qps[n], save);
+        copy_qp(m, sim_qp_known(e, n), save);
 }
 
 static void copy_node(struct second_image *m, struct baton_node *node, bool save)
@@ -302,7 +302,7 @@ static uint64_t mix_thread(const struct second *w, uint64_t h, struct sim_thread
         h = b->word ? mix(mix(h, (uintptr_t)b->word), b->value) : mix_op(h, &b->op);
     }
     for (unsigned n = 0; n < w->p->nodes; n++)
-        h = mix_qp(h, ep_of(t)->qps[n]);
+        h = mix_qp(h, sim_qp_known(ep_of(t), n));
     return mix(h, t->buffer_n);
 }
 
