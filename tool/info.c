@@ -69,9 +69,9 @@ static void show_fabric(const char *name)
     baton_cluster_close(cluster);
     printf(
         "           atomics %s; masked %s; words never torn %s; puts land in order %s; chains in "
-        "order %s\n",
+        "order %s; gets held %s\n",
         atomics[c.atomics], yes(c.masked), yes(c.word_atomic), yes(c.in_order_placement),
-        yes(c.chain_order));
+        yes(c.chain_order), yes(c.held_gets));
 }
 
 static void show_kind(const struct baton_lock_ops *k)

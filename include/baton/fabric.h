@@ -50,7 +50,8 @@
  * covers an operation stamped c adds one to the count and to c, and is free otherwise.
  *
  * WAITING. No code spins by hand. baton_await waits for local words, baton_relax ends a turn of a
- * polling loop that changed nothing. Natively they spin, pause, yield, then sleep (50 us up to
+ * polling loop that changed nothing, baton_wait_until leaves the polling to the node that is polled, where the
+ * fabric can. Natively they spin, pause, yield, then sleep (50 us up to
  * 1 ms, so a hand-over to a waiter that sleeps takes up to a millisecond longer); in a simulated
  * run they block.
  *
@@ -179,6 +180,7 @@ struct baton_caps {
     bool torn_allowed; /* where they may be: the opener of the cluster accepts that for locks */
     bool in_order_placement; /* a put's bytes land in rising order */
     bool chain_order;        /* "order" in the table above holds without baton_order */
+    bool held_gets;          /* baton_wait_until waits at the node that is asked */
     unsigned reads_max;      /* gets, rcas and rfaa outstanding towards one node; 0: no limit */
     unsigned inline_max;     /* bytes of a put that need no read of the source by the NIC */
 };
@@ -561,6 +563,40 @@ int baton_await(struct baton_ep *ep, const struct baton_cond *conds, unsigned co
  * -ETIMEDOUT, -EOWNERDEAD.
  */
 int baton_relax(struct baton_ep *ep, struct baton_wait *wait);
+
+/*
+ * A condition on what a chain fetches: (word & mask) == (((plus ? *plus : 0) << shift) + value) & mask, or !=.
+ * `word` is fetched by a get at the end of the chain, `plus` is the result of an operation before these.
+ */
+struct baton_until {
+    const uint64_t *word;
+    uint64_t mask;
+    uint64_t value;
+    const uint64_t *plus;
+    uint32_t shift;
+    uint32_t negate;
+};
+
+/*
+ * As baton_wait(id), by who is going to post the gets at the end of the open chain again and again until one of
+ * the conditions holds. Where the fabric has the capability held_gets the node that is asked does that, and
+ * answers when one holds: one round trip in place of many. Elsewhere, and when the node's patience or the deadline
+ * is over, this is baton_wait. So the caller looks, and goes on as in any polling loop:
+ *
+ *     baton_rfaa(ep, &ticket, line, 1, id);
+ *     baton_get(ep, &serving, line + 8, 8, id);
+ *     rc = baton_wait_until(ep, id, &serving_is_ticket, 1, &wait);
+ *     while (!rc && serving != ticket && !(rc = baton_relax(ep, &wait))) {
+ *         baton_get(ep, &serving, line + 8, 8, id);
+ *         rc = baton_wait_until(ep, id, &serving_is_ticket, 1, &wait);
+ *     }
+ *
+ * A get that is held is one that takes effect late, after all that stands before it in the chain, so nothing else
+ * is to be proved of it. What a condition waits for has to stay so until the caller acts: a state that passes may
+ * be missed. What the node's own threads store is noticed as late as baton_await may notice it.
+ */
+int baton_wait_until(struct baton_ep *ep, baton_wid id, const struct baton_until *until,
+                     unsigned count, struct baton_wait *wait);
 
 /* ---- Teams of threads
  * -----------------------------------------------------------------------------------*/

@@ -41,12 +41,6 @@ static struct baton_epx_id *id_of(struct baton_epx *ep, baton_wid id)
     return index < BATON_IDS ? &ep->ids[index] : NULL;
 }
 
-/* Whether somebody waits for operations of this id by its name. */
-static bool is_waited(baton_wid id)
-{
-    return id && id != BATON_WID_UNWAITED;
-}
-
 static int take_error(int *rc)
 {
     int was = *rc;
@@ -216,7 +210,7 @@ static int post(struct baton_epx *ep, const struct baton_op *op)
         id->mixed = 1;
     }
     id->open++;
-    if (op->kind != BATON_OP_PUT && is_waited(op->id)) {
+    if (op->kind != BATON_OP_PUT && baton_id_is_waited(op->id)) {
         known->fetches++;
         id->fetches++;
         id->gen = peer->gen;
@@ -479,6 +473,27 @@ int baton_wait(struct baton_ep *pub, baton_wid wid)
     retire_id(ep, id, rc);
     note(ep, "wait", wid, rc);
     return rc;
+}
+
+/* Apart, so that nothing of it lies on the stack of a thread that waits: explorations tell stacks apart. */
+static __attribute__((noinline)) void ring_held(struct baton_ep *pub,
+                                                const struct baton_until *until, unsigned count,
+                                                const struct baton_wait *wait)
+{
+    const struct baton_hold hold = {until, count, wait->deadline_ns};
+    baton_epx(pub)->hold = &hold;
+    baton_flush(pub);
+    baton_epx(pub)->hold = NULL;
+}
+
+int baton_wait_until(struct baton_ep *pub, baton_wid wid, const struct baton_until *until,
+                     unsigned count, struct baton_wait *wait)
+{
+    if (!count || count > BATON_CONDS_MAX)
+        return baton_fail(-EINVAL, "%u conditions: 1 to %u can be awaited", count, BATON_CONDS_MAX);
+    if (pub->caps->held_gets)
+        ring_held(pub, until, count, wait);
+    return baton_wait(pub, wid);
 }
 
 /* All fetches towards the node have been waited for: no id holds any of them any more. */

@@ -251,6 +251,7 @@ static struct baton_caps caps_of(const struct ucx_world *w, bool torn_allowed)
                             .word_atomic = true,
                             .in_order_placement = true,
                             .chain_order = true,
+                            .held_gets = true,
                             .inline_max = 8};
     struct baton_caps rma = {.atomics = BATON_ATOMICS_HCA,
                              .word_atomic = !w->software,

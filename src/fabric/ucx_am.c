@@ -5,18 +5,21 @@
  * A transfer that is longer than a message carries goes in pieces, a message each, the last of which ends
  * the operation. Which node an answer comes from is said by the node, so it is judged before it is used.
  *
- * A message of puts that nobody has an id for is quiet: it is not answered, and known to be done when a later
- * one is. What a lock's release sends costs the host and the holder no answer. Some of the quiet ones in a row
- * are not, so that there is room for more; and who wants to know of all has the last one answered by an empty
- * message behind it.
+ * A message of puts that nobody waits for by an id is quiet: it is not answered, and known to be done when a
+ * later one is. What a lock's release sends costs the host and the holder no answer. Some of the quiet ones in
+ * a row are not, so that there is room for more; and who wants to know of all has the last one answered by an
+ * empty message behind it.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "fabric/cpu_op.h"
 #include "fabric/ucx_world.h"
+
+#define PATIENCE_US 20000u /* of a chain that waits at its node */
 
 /* ---- Answers */
 
@@ -94,7 +97,8 @@ struct draft {
     uint64_t first;
     uint32_t count, before, bytes;
     bool piece, last;
-    bool awaited; /* an operation in it has an id */
+    bool awaited; /* an operation in it has an id that is waited for */
+    bool held;    /* it waits at its node */
     size_t size, results;
 };
 
@@ -130,7 +134,7 @@ static void draft_send(struct draft *d)
     struct ucx_request q = baton_ucx_link_request(l, UCX_CHAIN);
     q.count = d->count;
     bool quiet = may_be_quiet(d);
-    q.flags = quiet ? UCX_QUIET : 0;
+    q.flags = quiet ? UCX_QUIET : d->held ? UCX_HOLD : 0;
     memcpy(l->ep->buffer, &q, sizeof(q));
     *sent_at(l, l->next) = (struct ucx_sent){.first = d->first,
                                              .count = d->count,
@@ -139,6 +143,7 @@ static void draft_send(struct draft *d)
                                              .piece = d->piece,
                                              .last = d->last,
                                              .quiet = quiet};
+    l->held = d->held;
     if (!quiet) {
         if (l->owed < l->done)
             l->still_ns = 0;
@@ -172,8 +177,60 @@ static void draft_add(struct draft *d, const struct baton_op *op, uint32_t befor
     }
     if (op->kind != BATON_OP_PUT)
         d->results += bytes;
-    d->awaited |= op->id || op->kind != BATON_OP_PUT;
+    d->awaited |= baton_id_is_waited(op->id) || op->kind != BATON_OP_PUT;
     d->count++;
+}
+
+/* Where the word will be among the results of the message; false: it fetches no such word. */
+static bool result_at(const struct draft *d, const uint64_t *word, uint32_t *out)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < d->count; i++) {
+        const struct baton_op *op = &baton_ucx_entry(d->l, d->first + i)->op;
+        if (op->kind == BATON_OP_PUT)
+            continue;
+        const uintptr_t in = (uintptr_t)word - (uintptr_t)op->local;
+        if (in < op->bytes) {
+            *out = at + (uint32_t)in;
+            return true;
+        }
+        at += op->bytes;
+    }
+    return false;
+}
+
+/* How long the node may keep the answer: not so long that it seems to be silent. */
+static uint32_t patience_us(const struct ucx_world *w, uint64_t deadline_ns)
+{
+    const uint64_t now = baton_clock_ns();
+    uint64_t us = w->timeout_ms * 1000u / 4;
+    us = us < PATIENCE_US ? us : PATIENCE_US;
+    if (now >= deadline_ns)
+        return 0;
+    return (uint32_t)((deadline_ns - now) / 1000u < us ? (deadline_ns - now) / 1000u : us);
+}
+
+/* Appends what the message waits for at its node, if it can tell it. */
+static void draft_hold(struct draft *d, const struct baton_hold *hold)
+{
+    struct ucx_hold h = {.us = patience_us(d->l->ep->n->world, hold->deadline_ns),
+                         .conds_n = (uint32_t)hold->count};
+    for (unsigned i = 0; i < hold->count; i++) {
+        const struct baton_until *u = &hold->until[i];
+        struct ucx_cond *c = &h.conds[i];
+        *c = (struct ucx_cond){.mask = u->mask,
+                               .value = u->value,
+                               .plus = UCX_NOTHING,
+                               .shift = u->shift,
+                               .negate = u->negate};
+        if (!result_at(d, u->word, &c->at) || (u->plus && !result_at(d, u->plus, &c->plus)))
+            return;
+    }
+    if (!h.us)
+        return;
+    const size_t bytes = offsetof(struct ucx_hold, conds) + h.conds_n * sizeof(h.conds[0]);
+    memcpy(draft_room(d, bytes), &h, bytes);
+    d->held = true;
 }
 
 static bool draft_fits(const struct draft *d, const struct baton_op *op)
@@ -255,6 +312,8 @@ void baton_ucx_am_ring(struct ucx_link *l, const struct baton_op *ops, unsigned 
             draft_add(&d, op, 0, op->bytes);
         }
     }
+    if (d.count && l->ep->epx->hold)
+        draft_hold(&d, l->ep->epx->hold);
     if (d.count && !l->broken)
         draft_send(&d);
     else

@@ -131,6 +131,7 @@ static void close_one(struct ucx_service *s, struct ucx_inbound *i)
                              .flags = UCP_EP_CLOSE_FLAG_FORCE,
                              .cb.send = closed,
                              .user_data = i};
+    baton_ucx_held_drop(i);
     s->over_n -= i->over;
     i->over = true;
     s->inbound_n--;

@@ -18,10 +18,10 @@
 #include "fabric/ucx_world.h"
 
 enum { SPINS = 64 }; /* turns without an event before a thread sleeps: some tens of microseconds */
-enum { SPINS_LEAST = 2 }; /* when it has slept for longer than BRIEF_NS the last time */
+enum { SPINS_LEAST = 2, HELD_SLEEPS = 8 };
 enum { NOTICE_MS = 500 }; /* how long the net may take to notice what a connection has */
 enum { LOOK_MS = 20 };    /* how long it sleeps before it looks whether the node still lives */
-#define BRIEF_NS 50000u
+#define BRIEF_NS 75000u
 
 int baton_ucx_errno(ucs_status_t status)
 {
@@ -128,28 +128,38 @@ void baton_ucx_link_look(struct ucx_link *l)
     }
 }
 
-bool baton_ucx_sleep(struct ucx_patience *p, const struct ucx_ear *e, uint64_t ns)
+bool baton_ucx_sleep(const struct ucx_ear *e, uint64_t ns)
 {
     struct pollfd f = {.fd = e->wake, .events = POLLIN};
     const struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-    if (UCX(ucp_worker_arm)(e->worker) != UCS_OK)
-        return true;
-    const uint64_t begin = baton_clock_ns();
-    const bool woken = ppoll(&f, 1, ns == BATON_NEVER ? NULL : &t, NULL) > 0;
-    p->turns = baton_clock_ns() - begin < BRIEF_NS ? p->most : SPINS_LEAST;
-    return woken;
+    return UCX(ucp_worker_arm)(e->worker) != UCS_OK ||
+           ppoll(&f, 1, ns == BATON_NEVER ? NULL : &t, NULL) > 0;
+}
+
+/*
+ * To be woken takes longer than what comes soon. What is held may come late, and where threads outnumber
+ * processors who spins for it keeps one from running that it waits for: so it is spun for only if the last sleep
+ * for such was brief; and now and then, to find out.
+ */
+static uint32_t spins(const struct ucx_link *l)
+{
+    return l->held && l->held_sleeps % HELD_SLEEPS ? SPINS_LEAST : SPINS;
 }
 
 void baton_ucx_link_wait(struct ucx_link *l, uint32_t *idle)
 {
     if (baton_ucx_ear_progress(&l->ep->ear)) {
         *idle = 0;
-    } else if (++*idle < l->ep->patience.turns) {
+    } else if (++*idle < spins(l)) {
         baton_cpu_pause();
     } else {
+        const uint64_t begin = baton_clock_ns();
         baton_ucx_link_look(l);
-        if (!l->lost)
-            baton_ucx_sleep(&l->ep->patience, &l->ep->ear, LOOK_MS * 1000000u);
+        if (l->lost)
+            return;
+        baton_ucx_sleep(&l->ep->ear, LOOK_MS * 1000000u);
+        if (l->held)
+            l->held_sleeps = baton_clock_ns() - begin < BRIEF_NS ? 0 : l->held_sleeps + 1;
     }
 }
 
@@ -314,7 +324,6 @@ static int open_worker(struct ucx_ep *e)
     int rc = baton_ucx_worker_open(e->n->world, &e->ear.worker);
     if (rc)
         return rc;
-    e->patience = baton_ucx_patience(SPINS);
     rc = baton_ucx_ear_open(&e->ear);
     if (rc) {
         UCX(ucp_worker_destroy)(e->ear.worker);

@@ -14,10 +14,18 @@
 
 #include "fabric/ucx_service.h"
 
-enum { SPINS = 128 }; /* turns without an event before it sleeps: some tens of microseconds */
+/*
+ * Turns without an event before it sleeps: some tens of microseconds. More while somebody waits for what a
+ * message will change: to be woken for it would be on the way of every hand-over.
+ */
+enum { SPINS = 64, SPINS_HELD = 160 };
 
 /* How long nothing has come before those are told that were not answered. */
 #define QUIET_NS 5000000u
+
+/* How long it sleeps while something is held. */
+#define NAP_LEAST_NS 50000u
+#define NAP_MOST_NS 1000000u
 
 /* ---- rma: where memory is */
 
@@ -49,7 +57,7 @@ static size_t on_look(struct ucx_service *s, const struct ucx_request *q, struct
 /* ---- What comes in */
 
 static size_t on_kind(struct ucx_service *s, const struct ucx_request *q, const char *end,
-                      struct ucx_answer *a)
+                      struct ucx_inbound *from, struct ucx_answer *a)
 {
     if (q->kind == UCX_HELLO) {
         a->rc = q->life == s->n->life ? 0 : -EHOSTDOWN;
@@ -57,7 +65,7 @@ static size_t on_kind(struct ucx_service *s, const struct ucx_request *q, const 
     }
     if (q->life != s->n->life)
         return 0;
-    return q->kind == UCX_CHAIN  ? baton_ucx_chain(s, q, end, a)
+    return q->kind == UCX_CHAIN  ? baton_ucx_chain(s, q, end, from, a)
            : q->kind == UCX_LOOK ? on_look(s, q, a)
                                  : 0;
 }
@@ -67,7 +75,7 @@ void baton_ucx_service_request(struct ucx_inbound *from, const struct ucx_reques
 {
     struct ucx_service *s = from->service;
     struct ucx_answer *a = baton_ucx_answer_begin(s, q->token, q->number, q->kind);
-    size_t size = a ? on_kind(s, q, end, a) : 0;
+    size_t size = a ? on_kind(s, q, end, from, a) : 0;
     if (size && q->flags & UCX_QUIET && !a->rc) {
         from->quiet = q->number;
         s->quiet = true;
@@ -75,6 +83,8 @@ void baton_ucx_service_request(struct ucx_inbound *from, const struct ucx_reques
         from->quiet = 0;
         baton_ucx_answer(s, from->ucp, size);
     }
+    if (q->kind == UCX_CHAIN)
+        baton_ucx_held_look(s);
 }
 
 static void on_request(void *arg, const void *message, size_t bytes)
@@ -98,29 +108,39 @@ static bool progress(struct ucx_service *s)
 {
     pthread_rwlock_rdlock(&s->n->memory);
     bool any = baton_ucx_ear_progress(&s->ear);
+    if (!any)
+        baton_ucx_held_look(s); /* what came in has looked itself */
     pthread_rwlock_unlock(&s->n->memory);
     baton_ucx_inbound_close(s, false);
     return any;
 }
 
-/* Until something comes in. Who was not answered is told when nothing else is to do. */
-static void sleep_here(struct ucx_service *s)
+/*
+ * Until something comes in. What threads of the host do to words that somebody waits for tells nobody, so these
+ * are looked at ever more seldom, from *nap_ns on. Who was not answered is told when nothing else is to do.
+ */
+static void sleep_here(struct ucx_service *s, uint64_t *nap_ns)
 {
-    const uint64_t ns = s->quiet ? QUIET_NS : BATON_NEVER;
-    if (!baton_word_load(&s->stop) && !baton_ucx_sleep(&s->patience, &s->ear, ns))
+    const uint64_t ns = s->held_n ? *nap_ns : s->quiet ? QUIET_NS : BATON_NEVER;
+    if (baton_word_load(&s->stop) || baton_ucx_sleep(&s->ear, ns))
+        return;
+    *nap_ns = ns < NAP_MOST_NS ? 2 * ns : NAP_MOST_NS;
+    if (!s->held_n)
         baton_ucx_answer_quiet(s);
 }
 
 static void *serve(void *arg)
 {
     struct ucx_service *s = arg;
+    uint64_t nap_ns = NAP_LEAST_NS;
     for (unsigned idle = 0; !baton_word_load(&s->stop);) {
         if (progress(s)) {
             idle = 0;
-        } else if (++idle < s->patience.turns) {
+            nap_ns = NAP_LEAST_NS;
+        } else if (++idle < (s->held_n ? SPINS_HELD : SPINS)) {
             baton_cpu_pause();
         } else {
-            sleep_here(s);
+            sleep_here(s, &nap_ns);
             idle = 0;
         }
         if (baton_word_load(&s->sweep) && baton_word_swap(&s->sweep, 0))
@@ -165,7 +185,6 @@ int baton_ucx_service_open(struct ucx_node *n, struct ucx_card *card)
     if (!s)
         return -ENOMEM;
     s->n = n;
-    s->patience = baton_ucx_patience(SPINS);
     n->service = s;
     s->ear = (struct ucx_ear){.tag = UCX_TAG_REQUEST, .heard = on_request, .arg = s};
     int rc = baton_ucx_worker_open(n->world, &s->ear.worker);

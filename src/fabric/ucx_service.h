@@ -9,6 +9,8 @@
 
 #include "fabric/ucx_world.h"
 
+struct ucx_held;
+
 /* The connection to somebody who has said hello, for answers. */
 struct ucx_inbound {
     struct ucx_inbound *next;
@@ -18,6 +20,7 @@ struct ucx_inbound {
     uint64_t quiet;        /* number of the last request, if it was not answered; else 0 */
     bool over;             /* nothing comes or goes any more */
     bool opening, closing; /* UCX has it in hand */
+    struct ucx_held *held; /* a request whose gets are repeated; or null */
 };
 
 #define UCX_BUCKETS 64u
@@ -25,13 +28,13 @@ struct ucx_inbound {
 struct ucx_service {
     struct ucx_node *n;
     struct ucx_ear ear;
-    struct ucx_patience patience;
     uint64_t stop, sweep; /* not 0: to stop; to look who is gone */
     pthread_t thread;
     struct ucx_inbound *inbound[UCX_BUCKETS]; /* by who sends, and the place there */
     unsigned inbound_n, over_n;
     unsigned closing; /* connections that UCX has not closed yet */
     bool quiet;       /* somebody has not been answered */
+    unsigned held_n;  /* requests whose gets are repeated */
     uint64_t *out;    /* the answer that is being written */
 };
 
@@ -65,8 +68,13 @@ void baton_ucx_answer_quiet(struct ucx_service *s);
 
 /* ---- Chains: ucx_chain.c */
 
-/* Executes it. The bytes of the answer; 0: nonsense. */
+/* Executes it. The bytes of the answer; 0: there is none (yet), as it is nonsense, or held. */
 size_t baton_ucx_chain(struct ucx_service *s, const struct ucx_request *q, const char *end,
-                       struct ucx_answer *a);
+                       struct ucx_inbound *from, struct ucx_answer *a);
+
+/* Repeats the gets that are held, and answers those that wait no longer. Under the memory lock. */
+void baton_ucx_held_look(struct ucx_service *s);
+
+void baton_ucx_held_drop(struct ucx_inbound *i);
 
 #endif

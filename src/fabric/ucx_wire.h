@@ -15,7 +15,7 @@
 #ifndef BATON_FABRIC_UCX_WIRE_H
 #define BATON_FABRIC_UCX_WIRE_H
 
-#include <stdint.h>
+#include <baton/fabric.h>
 
 #define UCX_MAGIC UINT64_C(0x4261747555435821)
 #define UCX_VERSION 4u
@@ -55,7 +55,8 @@ struct ucx_request {
 };
 
 enum ucx_request_flags {
-    UCX_QUIET = 1 /* who sends it waits for no answer */
+    UCX_QUIET = 1, /* who sends it waits for no answer */
+    UCX_HOLD = 2   /* chain: a struct ucx_hold follows the records */
 };
 
 enum ucx_record_flags {
@@ -72,6 +73,27 @@ struct ucx_record {
     uint8_t kind; /* enum baton_op_kind */
     uint8_t flags;
     uint16_t zero;
+};
+
+#define UCX_HOLD_MAX_US 1000000u
+
+#define UCX_HOLD_MAX_US 1000000u
+
+/* As struct baton_until; `at` and `plus` are bytes into the results. */
+struct ucx_cond {
+    uint64_t mask, value;
+    uint32_t at, plus; /* plus: UCX_NOTHING, or where it is */
+    uint32_t shift;
+    uint32_t negate;
+};
+
+#define UCX_NOTHING UINT32_MAX
+
+/* The gets at the end of a chain are repeated until a condition holds, or the time is over. */
+struct ucx_hold {
+    uint32_t us;
+    uint32_t conds_n;
+    struct ucx_cond conds[BATON_CONDS_MAX];
 };
 
 struct ucx_answer {
@@ -94,7 +116,8 @@ struct ucx_memory {
 };
 
 _Static_assert(sizeof(struct ucx_request) == 48 && sizeof(struct ucx_record) == 40 &&
-                   sizeof(struct ucx_answer) == 48 && sizeof(struct ucx_memory) == 24,
+                   sizeof(struct ucx_answer) == 48 && sizeof(struct ucx_cond) == 32 &&
+                   sizeof(struct ucx_memory) == 24,
                "no hidden padding, and what follows is aligned");
 
 #define UCX_BODY_MAX (32u << 10) /* bytes of operands, and of results, that one message carries */

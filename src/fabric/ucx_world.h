@@ -65,21 +65,6 @@ struct ucx_world {
 /* What UCX says, as an errno. */
 int baton_ucx_errno(ucs_status_t status);
 
-/*
- * How a thread waits for its worker: it asks again and again, and then sleeps. To be woken takes longer than
- * what comes soon, but where threads outnumber processors asking keeps one from who is waited for. So it asks
- * for long only if its last sleep was shorter than that.
- */
-struct ucx_patience {
-    uint32_t most; /* turns */
-    uint32_t turns;
-};
-
-BATON_INLINE struct ucx_patience baton_ucx_patience(uint32_t most)
-{
-    return (struct ucx_patience){most, most};
-}
-
 /* A worker; the threads that UCX may start for it take no signals. */
 int baton_ucx_worker_open(struct ucx_world *w, ucp_worker_h *out);
 
@@ -107,7 +92,7 @@ void baton_ucx_ear_close(struct ucx_ear *e); /* and destroys the worker */
 bool baton_ucx_ear_progress(struct ucx_ear *e);
 
 /* Sleeps until something comes, or that long; BATON_NEVER: for ever. True if it was woken. */
-bool baton_ucx_sleep(struct ucx_patience *p, const struct ucx_ear *e, uint64_t ns);
+bool baton_ucx_sleep(const struct ucx_ear *e, uint64_t ns);
 
 /*
  * The card of a node that is alive; waits until the deadline for one that is just starting. -EHOSTDOWN,
@@ -182,23 +167,25 @@ struct ucx_ask {
 
 struct ucx_link {
     struct ucx_ep *ep;
-    unsigned node;       /* where it goes */
-    ucp_ep_h ucp;        /* null: not connected */
-    uint64_t life;       /* of the node */
-    uint32_t net_life;   /* the same as the net counts it */
-    uint64_t token;      /* of the connection */
-    uint64_t head, tail; /* entries taken from the ring, entries put in */
-    uint64_t next;       /* number of the next request */
-    uint64_t done;       /* of the first that is not known to be done */
-    uint64_t owed;       /* am: of the last that will be answered */
-    uint64_t still_ns;   /* since when nothing is heard; 0: something was, or nobody has looked */
-    int lost;            /* 0, or why the connection is no longer one */
-    bool sending;        /* UCX still needs the bytes of a request */
-    bool ended;          /* by itself: UCX has found it so */
-    int broken;          /* 0, or why nothing is sent any more */
-    bool failed;         /* an entry has been given its error: the rest is cancelled */
-    char text[256];      /* why it broke */
-    struct ucx_ask *ask; /* or null */
+    unsigned node;        /* where it goes */
+    ucp_ep_h ucp;         /* null: not connected */
+    uint64_t life;        /* of the node */
+    uint32_t net_life;    /* the same as the net counts it */
+    uint64_t token;       /* of the connection */
+    uint64_t head, tail;  /* entries taken from the ring, entries put in */
+    uint64_t next;        /* number of the next request */
+    uint64_t done;        /* of the first that is not known to be done */
+    uint64_t owed;        /* am: of the last that will be answered */
+    uint64_t still_ns;    /* since when nothing is heard; 0: something was, or nobody has looked */
+    int lost;             /* 0, or why the connection is no longer one */
+    bool sending;         /* UCX still needs the bytes of a request */
+    bool held;            /* what was sent last waits at its node */
+    uint32_t held_sleeps; /* for such, one behind the other that was not brief */
+    bool ended;           /* by itself: UCX has found it so */
+    int broken;           /* 0, or why nothing is sent any more */
+    bool failed;          /* an entry has been given its error: the rest is cancelled */
+    char text[256];       /* why it broke */
+    struct ucx_ask *ask;  /* or null */
     struct ucx_entry entries[UCX_DEPTH];
     struct ucx_sent sent[UCX_WINDOW];
     struct ucx_rma *rma; /* mode rma: see ucx_rma.c */
@@ -208,9 +195,8 @@ struct ucx_ep {
     struct ucx_node *n;
     struct baton_epx *epx;
     struct ucx_ear ear; /* its worker is null while not needed yet */
-    struct ucx_patience patience;
-    char *buffer;   /* the request that is being written */
-    unsigned place; /* among the endpoints of its node that are open */
+    char *buffer;       /* the request that is being written */
+    unsigned place;     /* among the endpoints of its node that are open */
     unsigned used_n;
     struct ucx_link **used;   /* those that were ever needed */
     struct ucx_link *links[]; /* by node */

@@ -117,6 +117,19 @@ BATON_INLINE unsigned baton_id_index(baton_wid id)
                : BATON_IDS;
 }
 
+/* Whether somebody waits for operations of this id by its name. */
+BATON_INLINE bool baton_id_is_waited(baton_wid id)
+{
+    return id && id != BATON_WID_UNWAITED;
+}
+
+/* What a chain that is being rung waits for at its node; see baton_wait_until. */
+struct baton_hold {
+    const struct baton_until *until;
+    uint64_t count;
+    uint64_t deadline_ns;
+};
+
 struct baton_epx_id {
     uint64_t stamp; /* round in which the last operation with this id was rung */
     uint64_t proof; /* the operations below this number, towards `node`, are complete once waited */
@@ -152,10 +165,11 @@ struct baton_epx {
     unsigned nodes;
     bool chain_order, masked;
     struct baton_epx_peer *peers;
-    uint64_t round;         /* c of the contract; starts at 1 */
-    uint64_t any_stamp;     /* round in which anything was last rung */
-    uint64_t pending;       /* rung, not done, all ids */
-    const uint32_t *awaits; /* advance is called until this is 0; null: until all are done */
+    uint64_t round;                /* c of the contract; starts at 1 */
+    uint64_t any_stamp;            /* round in which anything was last rung */
+    uint64_t pending;              /* rung, not done, all ids */
+    const uint32_t *awaits;        /* advance is called until this is 0; null: until all are done */
+    const struct baton_hold *hold; /* of the chain that is being rung; null: does not wait */
     unsigned chain_n;
     uint64_t *scratch; /* arena: results of gfence and of emulated operations */
     struct baton_stats stats;

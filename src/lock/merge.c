@@ -219,7 +219,8 @@ static void remote_owe(const struct baton_lock *lock, struct baton_ep *ep,
                        const struct baton_waiter *waiter, struct remote_wait *me)
 {
     const uint64_t slots = lock->params[SLOTS];
-    if (me->owes || slots < EARLY + 2 || waiter->result[SEEN_CR] - me->r <= EARLY)
+    if (me->owes || slots < EARLY + 2 || ep->caps->held_gets ||
+        waiter->result[SEEN_CR] - me->r <= EARLY)
         return;
     me->owes = true;
     if (me->published)
@@ -258,10 +259,22 @@ static bool remote_learn(const struct baton_waiter *waiter, struct remote_wait *
     return true;
 }
 
+/* It is the turn of remote ticket *r, or of `value`, and no local one has been let past it. */
+static struct baton_until remote_turn(const struct baton_waiter *waiter, const uint64_t *r,
+                                      uint64_t value)
+{
+    return (struct baton_until){.word = &waiter->result[SEEN_TURN],
+                                .mask = MERGE_REMOTE_MASK | MERGE_FLAG,
+                                .value = merge_turn(0, value),
+                                .plus = r,
+                                .shift = MERGE_REMOTE_SHIFT};
+}
+
 /* Turn and slots together: when the turn has moved on, the slot may belong to a later ticket and will never
  * again show this one. Index 0: not that one. */
 static int remote_poll(const struct baton_lock *lock, struct baton_ep *ep,
-                       struct baton_waiter *waiter, uint64_t pre, uint64_t post)
+                       struct baton_waiter *waiter, uint64_t pre, uint64_t post,
+                       const struct baton_until *until, struct baton_wait *wait)
 {
     /* cl is looked at for the bypass, cr by who may owe a hint. The fewer words, the fewer moments at which
      * the NIC may read them: an exploration has four times fewer states. */
@@ -273,7 +286,7 @@ static int remote_poll(const struct baton_lock *lock, struct baton_ep *ep,
         baton_get(ep, &waiter->result[SEEN_PRE], word_of(lock, pre), 8, BATON_ID_LOCK);
     if (post)
         baton_get(ep, &waiter->result[SEEN_POST], word_of(lock, post), 16, BATON_ID_LOCK);
-    return baton_wait(ep, BATON_ID_LOCK);
+    return baton_wait_until(ep, BATON_ID_LOCK, until, pre ? 2 : 1, wait);
 }
 
 /* Sleeps until somebody hints. */
@@ -324,7 +337,7 @@ static int remote_queue(const struct baton_lock *lock, struct baton_ep *ep,
             /* What I see from now on is later than my slot is visible. */
             baton_order(ep, lock->host);
         }
-        const bool far = me->published && r - served > EARLY;
+        const bool far = me->published && r - served > EARLY && !ep->caps->held_gets;
         const bool may_sleep = far && me->before == SURE;
         const bool behind = r - served <= EARLY && me->owes && me->behind != SURE;
         if (may_sleep)
@@ -332,7 +345,13 @@ static int remote_queue(const struct baton_lock *lock, struct baton_ep *ep,
         else if (far || behind)
             post = post_index(slots, behind ? r + EARLY : r - EARLY);
 
-        rc = remote_poll(lock, ep, waiter, pre, post);
+        struct baton_until until[2] = {
+            remote_turn(waiter, NULL, r),
+            {.word = &waiter->result[SEEN_PRE], .mask = MERGE_TAG_MASK, .value = merge_tag(l)}};
+        if (served == r)
+            until[0] = (struct baton_until){
+                .word = &waiter->result[SEEN_TURN], .mask = UINT64_MAX, .value = turn, .negate = 1};
+        rc = remote_poll(lock, ep, waiter, pre, post, until, wait);
         if (rc)
             return rc;
         const bool moved = waiter->result[SEEN_TURN] != turn;
@@ -383,24 +402,25 @@ static int remote_enter(const struct baton_lock *lock, struct baton_ep *ep,
 }
 
 /* The rest of the doorway's one round trip, behind the operation that takes the ticket. */
-static int remote_look(const struct baton_lock *lock, struct baton_ep *ep,
-                       struct baton_waiter *waiter)
+static void remote_look(const struct baton_lock *lock, struct baton_ep *ep,
+                        struct baton_waiter *waiter)
 {
     /* What cl shows must be later than my ticket; without this a local one may miss it as I miss the
      * local one, and both enter. */
     baton_order(ep, lock->host);
     baton_get(ep, &waiter->result[SEEN_CL], word_of(lock, CL), 16, BATON_ID_LOCK);
-    /* Waited for here, before any get of the section: the turn is what covers the data. */
-    return baton_wait(ep, BATON_ID_LOCK);
 }
 
 static int remote_acquire(const struct baton_lock *lock, struct baton_ep *ep,
                           struct baton_waiter *waiter, struct baton_wait *wait)
 {
+    const struct baton_until mine = remote_turn(waiter, &waiter->result[FETCHED], 0);
     /* Once it is posted nobody can tell that it has not happened, whatever the wait says. */
     if (!baton_rfaa(ep, &waiter->result[FETCHED], word_of(lock, CR), 1, BATON_ID_LOCK))
         waiter->committed = 1;
-    int rc = remote_look(lock, ep, waiter);
+    remote_look(lock, ep, waiter);
+    /* Waited for here, before any get of the section: the turn is what covers the data. */
+    int rc = baton_wait_until(ep, BATON_ID_LOCK, &mine, 1, wait);
     return rc ? rc : remote_enter(lock, ep, waiter, wait, waiter->result[FETCHED]);
 }
 
@@ -457,7 +477,8 @@ static int remote_try(const struct baton_lock *lock, struct baton_ep *ep,
         return -EBUSY;
     if (!baton_rcas(ep, &waiter->result[FETCHED], word_of(lock, CR), r, r + 1, BATON_ID_LOCK))
         waiter->committed = 1;
-    rc = remote_look(lock, ep, waiter);
+    remote_look(lock, ep, waiter);
+    rc = baton_wait(ep, BATON_ID_LOCK);
     if (rc)
         return rc;
     if (waiter->result[FETCHED] != r) {

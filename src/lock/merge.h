@@ -29,6 +29,8 @@
  * behind. So who is woken has one more holder before him, and polls by the time of his turn; the hint is not
  * on the way of the hand-over. Waiters beyond the slots poll, the more seldom the further back they stand.
  * With fewer than 4 slots nobody sleeps.
+ * Where the fabric holds gets (baton_wait_until) the host answers an acquire when it is the turn of its ticket, or
+ * after a while: then nobody polls for that, sleeps, or is hinted at.
  *
  * Policy: with merge.bypass = b > 0 (standard 0) a releasing holder that knows of a local waiter lets it go
  * next whatever the rule says, up to b times before the next remote one is served: it sets flag and run in
@@ -39,9 +41,10 @@
  * Costs (waited round trips, acquire + release; remote operations): remote, uncontended 1 + 0; 3 (rfaa, get;
  * put). Contended + 1 per poll; release + 1 if a waiter two behind came so late that it was not seen before;
  * puts of who and post, at most one more into who, and the hint, none of them waited for. Local: no remote
- * operation; one fetch-add.
+ * operation; one fetch-add. Where gets are held: contended 1 + 0 as well, unless a local thread competes.
  * Fair (bypass 0): first come, first served; who starts after another's doorway has ended is served after it. A
- * local doorway ends with the fetch-add, a remote one when its one round trip is back.
+ * local doorway ends with the fetch-add, a remote one when its one round trip is back; where gets are held, when
+ * the rfaa has been executed.
  * The token counts the holders. Fewer than 2^19 threads may use one lock at a time: that is how far apart
  * what a slot holds and who reads it can be.
  * A slot is written only by who has to wait, and only when its ticket is less than N from being served;

@@ -24,13 +24,22 @@ static void ticket_init(const uint64_t *values, uint64_t *words, uint64_t first)
     words[0] = words[1] = first;
 }
 
+/* The turn of ticket *drawn + value. */
+static struct baton_until ticket_turn(const struct baton_waiter *waiter, const uint64_t *drawn,
+                                      uint64_t value)
+{
+    return (struct baton_until){
+        .word = &waiter->result[1], .mask = UINT64_MAX, .value = value, .plus = drawn};
+}
+
 static int ticket_acquire(const struct baton_lock *lock, struct baton_ep *ep,
                           struct baton_waiter *waiter, struct baton_wait *wait)
 {
+    struct baton_until until = ticket_turn(waiter, &waiter->result[0], 0);
     waiter->committed = 1;
     int posted = baton_rfaa(ep, &waiter->result[0], lock->line + DISPENSER, 1, BATON_ID_LOCK);
     baton_get(ep, &waiter->result[1], lock->line + SERVING, 8, BATON_ID_LOCK);
-    int rc = baton_wait(ep, BATON_ID_LOCK);
+    int rc = baton_wait_until(ep, BATON_ID_LOCK, &until, 1, wait);
     if (posted)
         waiter->committed = 0;
     if (rc)
@@ -39,9 +48,11 @@ static int ticket_acquire(const struct baton_lock *lock, struct baton_ep *ep,
     waiter->own[0] = ticket;
     baton_doorway(ep, waiter);
 
+    until = ticket_turn(waiter, NULL, ticket);
     while (serving != ticket) {
+        baton_turn(ep, waiter, ticket, serving);
         baton_get(ep, &waiter->result[1], lock->line + SERVING, 8, BATON_ID_LOCK);
-        rc = baton_wait(ep, BATON_ID_LOCK);
+        rc = baton_wait_until(ep, BATON_ID_LOCK, &until, 1, wait);
         if (rc)
             return rc;
         if (waiter->result[1] != serving) {
@@ -50,6 +61,7 @@ static int ticket_acquire(const struct baton_lock *lock, struct baton_ep *ep,
             continue;
         }
         wait->ahead = ticket - serving < UINT32_MAX ? (uint32_t)(ticket - serving) : UINT32_MAX;
+        baton_knows(ep, waiter, ticket, serving);
         rc = baton_relax(ep, wait);
         if (rc)
             return rc;

@@ -13,8 +13,9 @@
  * change it, whenever it was read.
  *
  * Costs (waited round trips + remote operations, acquire; release): uncontended 1 + 2; 0 + 1.
- * Contended one round trip more per look at serving; every waiter polls. Local threads pay the same.
- * First come, first served: the doorway ends when the rfaa has returned. try is exact.
+ * Contended one round trip more per look at serving; every waiter polls. Where the fabric holds gets
+ * (baton_wait_until) the host answers when it is the ticket's turn: 1 + 2 as well. Local threads pay the same.
+ * First come, first served: the doorway ends when the rfaa has been executed. try is exact.
  * Fencing token: ticket + 1.
  * Release covers all that the holder did towards the host.
  * A holder or waiter that dies stops the lock; the table is marked, see baton/lock.h.

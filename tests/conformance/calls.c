@@ -65,6 +65,7 @@ static int case_open(struct conf *c)
     /* Software RDMA devices tear words, and UCX promises nothing where it is the software. */
     CHECK(caps.word_atomic || conf_is(c, CONF_VERBS | CONF_UCX_RMA));
     CHECK(caps.chain_order == !conf_is(c, CONF_SWAP)); /* the settings were cut off above */
+    CHECK(caps.held_gets == conf_is(c, CONF_UCX | CONF_UCX_RMA)); /* as here the mode was */
 
     struct baton_ep *ep;
     OK(baton_ep_open(baton_cluster_node(cluster, 2), &ep));

@@ -87,6 +87,116 @@ static int case_ping_pong(struct conf *c)
     return 0;
 }
 
+/* ---- Gets that are repeated until something holds */
+
+/* A thread of the node stores, by turns, what the four forms of condition wait for. */
+static int until_store(struct baton_ep *ep, unsigned thread, void *arg)
+{
+    struct pair *p = arg;
+    for (uint64_t i = 1; i <= p->rounds; i++) {
+        struct baton_wait wait;
+        struct baton_cond answered = baton_until_is(p->word + 16, UINT64_MAX, i);
+        baton_store(ep, p->word, i << 8 | 0x77);
+        baton_wait_begin(ep, &wait, BATON_NEVER, NULL);
+        OK(baton_await(ep, &answered, 1, &wait));
+    }
+    return 0;
+}
+
+static int until_seen(struct baton_ep *ep, struct pair *p, uint64_t i, uint64_t *got)
+{
+    const struct baton_until never = {.word = got, .mask = UINT64_MAX, .value = 1};
+    const struct baton_until forms[] = {
+        {.word = got, .mask = 0xffff00, .value = i << 8},
+        {.word = got, .mask = UINT64_MAX, .value = (i - 1) << 8 | (i > 1 ? 0x77 : 0), .negate = 1},
+        {.word = got, .mask = 0xffff00, .plus = got + 2, .shift = 8},
+        {.word = got, .mask = UINT64_MAX, .value = 0x77, .plus = got + 2, .shift = 8}};
+    const struct baton_until until[2] = {never, forms[i % 4]};
+    struct baton_wait wait;
+    baton_wait_begin(ep, &wait, BATON_NEVER, NULL);
+    do {
+        OK(baton_put64(ep, p->at + 32, i, 0)); /* done once each time that it is posted */
+        OK(baton_rfaa(ep, got + 2, p->at + 64, 0, 1));
+        OK(baton_order(ep, 1));
+        OK(baton_get(ep, got, p->at, 16, 1));
+        OK(baton_wait_until(ep, 1, i % 3 ? until + 1 : until, i % 3 ? 1 : 2, &wait));
+        EQUAL(got[2], i);
+        if (got[0] == (i << 8 | 0x77))
+            return 0;
+    } while (!baton_relax(ep, &wait));
+    return -ETIMEDOUT;
+}
+
+static int until_wait(struct baton_ep *ep, unsigned thread, void *arg)
+{
+    struct pair *p = arg;
+    uint64_t *got = baton_ep_alloc(ep, 32, 32);
+    CHECK(got);
+    for (uint64_t i = 1; i <= p->rounds; i++) {
+        OK(baton_rfaa(ep, got + 3, p->at + 64, 1, 1));
+        OK(baton_wait(ep, 1));
+        EQUAL(got[3], i - 1);
+        OK(until_seen(ep, p, i, got));
+        OK(baton_put64(ep, p->at + 128, i, 0));
+        OK(baton_flush(ep));
+    }
+    baton_ep_free(ep, got);
+    return 0;
+}
+
+/* What never holds: in vain, until the deadline. */
+static int until_late(struct baton_ep *ep, unsigned thread, void *arg)
+{
+    struct rig *r = arg;
+    static const uint64_t times[] = {0, 1000, 2000000, 60000000};
+    uint64_t *got = baton_ep_alloc(ep, 16, 16);
+    const struct baton_until never[5] = {{.word = got, .mask = 1, .value = 1}};
+    CHECK(got);
+    for (unsigned i = 0; i < 4; i++) {
+        struct baton_wait wait;
+        int rc = 0;
+        uint64_t deadline = baton_now(ep) + times[i];
+        baton_wait_begin(ep, &wait, deadline, NULL);
+        for (unsigned turns = 0; !rc; turns++) {
+            CHECK(turns < 100000);
+            OK(baton_get(ep, got, rig_at(r, 1, 0), 8, 1));
+            OK(baton_wait_until(ep, 1, never, 1, &wait));
+            rc = baton_relax(ep, &wait);
+        }
+        EQUAL(rc, -ETIMEDOUT);
+        CHECK(baton_now(ep) >= deadline);
+    }
+    struct baton_wait wait;
+    baton_wait_begin(ep, &wait, BATON_NEVER, NULL);
+    EQUAL(baton_wait_until(ep, 1, never, 0, &wait), -EINVAL);
+    EQUAL(baton_wait_until(ep, 1, never, BATON_CONDS_MAX + 1, &wait), -EINVAL);
+    EQUAL(baton_wait_until(ep, 0, never, 1, &wait), -EINVAL);
+    /* A condition on what is not fetched is none that could be waited for. */
+    const struct baton_until elsewhere = {.word = got + 1, .mask = 1, .value = 1};
+    OK(baton_get(ep, got, rig_at(r, 1, 0), 8, 1));
+    OK(baton_wait_until(ep, 1, &elsewhere, 1, &wait));
+    /* An error is one here too. */
+    OK(baton_get(ep, got, baton_gptr_make(1, UINT64_C(1) << 40), 8, 1));
+    EQUAL(baton_wait_until(ep, 1, never, 1, &wait), -EKEYREJECTED);
+    baton_ep_free(ep, got);
+    return 0;
+}
+
+static int case_until(struct conf *c)
+{
+    struct rig r;
+    OK(rig_open(c, &r));
+    struct pair p = {&r, r.word[1], r.at[1], conf_rounds(c, 400)};
+    struct baton_team teams[] = {{1, 1, until_store, &p}, {2, 1, until_wait, &p}};
+    OK(baton_run(r.cluster, teams, 2));
+    EQUAL(baton_load(r.ep, r.word[1] + 4), p.rounds);
+    struct baton_team late = {2, 2, until_late, &r};
+    *r.word[1] = 0;
+    OK(baton_run(r.cluster, &late, 1));
+    OK(rig_close(&r));
+    return 0;
+}
+
 /* ---- Deadlines */
 
 static int wait_in_vain(struct baton_ep *ep, unsigned thread, void *arg)
@@ -303,6 +413,7 @@ static int case_replay(struct conf *c)
 const struct conf_case conf_wait_cases[] = {
     {"time", "the clock goes forward, delays pass", CONF_ONE_PROCESS, case_time, 0},
     {"ping-pong", "await and relax see what others do", CONF_ONE_PROCESS, case_ping_pong, 0},
+    {"until", "gets are repeated until a condition on them holds", CONF_ONE_PROCESS, case_until, 0},
     {"deadlines", "await and relax give up at the deadline and not before", CONF_ONE_PROCESS,
      case_deadlines, 0},
     {"groups", "a wait ends when its group's state changes or is gone", CONF_ONE_PROCESS,

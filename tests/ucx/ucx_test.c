@@ -3,8 +3,8 @@
  * usage: ucx_test MODE CASE..
  *
  * Shows what only the ucx world has: refusals in words, the program's own handlers of signals, long transfers,
- * stale addresses, a node that is stopped or leaves, puts without an answer, threads that sleep, nothing left
- * behind, and what locks cost.
+ * stale addresses, a node that is stopped or leaves, puts without an answer, gets that are held, threads that
+ * sleep, nothing left behind, and what locks cost.
  * Over tcp on loopback; MODE is am or rma.
  */
 #include <dirent.h>
@@ -474,6 +474,70 @@ static void case_left(void)
     baton_net_place_remove(&place);
 }
 
+/* ---- Gets that are held by the node that is asked */
+
+struct held {
+    struct rig *r;
+    uint64_t waiting;
+    unsigned rounds;
+};
+
+static int held_wait(struct baton_ep *ep, unsigned thread, void *arg)
+{
+    struct held *h = arg;
+    uint64_t *got = baton_ep_alloc(ep, 8, 8);
+    const struct baton_until is_one = {.word = got, .mask = UINT64_MAX, .value = 1};
+    struct baton_stats stats;
+    struct baton_wait wait;
+    int rc;
+    baton_wait_begin(ep, &wait, BATON_NEVER, NULL);
+    baton_word_faa(&h->waiting, 1);
+    do {
+        baton_get(ep, got, h->r->at[1], 8, 1);
+        rc = baton_wait_until(ep, 1, &is_one, 1, &wait);
+    } while (!rc && *got != 1 && !(rc = baton_relax(ep, &wait)));
+    baton_ep_stats(ep, &stats);
+    h->rounds = (unsigned)stats.waited_round_trips;
+    baton_ep_free(ep, got);
+    return rc;
+}
+
+static int held_store(struct baton_ep *ep, unsigned thread, void *arg)
+{
+    struct held *h = arg;
+    nap_ms(400);
+    baton_store(ep, h->r->word[1], 1);
+    return 0;
+}
+
+static int held_take_away(struct baton_ep *ep, unsigned thread, void *arg)
+{
+    struct held *h = arg;
+    nap_ms(100);
+    return baton_segment_destroy(h->r->node[1], h->r->at[1]);
+}
+
+/*
+ * A thread of the node stores what is waited for: some round trips in 400 ms, where polling would take
+ * thousands. A segment that is taken back ends the wait.
+ */
+static void case_held(void)
+{
+    struct rig r;
+    rig_open(&r);
+    struct held h = {.r = &r};
+    struct baton_team waits = {0, 1, held_wait, &h}, stores = {1, 1, held_store, &h},
+                      takes = {1, 1, held_take_away, &h};
+    double before = cpu_s();
+    RC(baton_run(r.cluster, (const struct baton_team[]){waits, stores}, 2), 0);
+    printf("%u round trips in 400 ms of waiting, %.1f ms of processor time\n", h.rounds,
+           (cpu_s() - before) * 1e3);
+    CHECK(h.rounds <= 60, "it is not held");
+    r.word[1][0] = 0;
+    RC(baton_run(r.cluster, (const struct baton_team[]){waits, takes}, 2), -EKEYREJECTED);
+    rig_close(&r);
+}
+
 /* ---- What locks cost, against what they are made of */
 
 enum { COST_ROUNDS = 300, REPEATS = 3, REPEATS_MOST = 30 };
@@ -591,7 +655,7 @@ static const struct {
     {"refuse", case_refuse},   {"signals", case_signals}, {"long", case_long},
     {"stale", case_stale},     {"leaks", case_leaks},     {"idle", case_idle},
     {"stopped", case_stopped}, {"cost", case_cost},       {"quiet", case_quiet},
-    {"left", case_left},
+    {"left", case_left},       {"held", case_held},
 };
 
 int main(int argc, char **argv)
