@@ -44,7 +44,7 @@ int bench_arrivals_run(const struct bench_config *config, const struct baton_loc
 /* Those that come at the same time may be served in either order. */
 bool bench_arrivals_in_order(const struct bench_arrivals *arrivals);
 void bench_arrivals_report(FILE *to, enum bench_format format, const struct bench_config *config,
-                           const struct baton_lock_ops *kind,
-                           const struct bench_arrivals *arrivals, bool first);
+                           const struct baton_lock_ops *kind, const struct bench_arrivals *arrivals,
+                           bool first);
 
 #endif
