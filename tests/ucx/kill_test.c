@@ -2,6 +2,8 @@
 /*
  * usage: kill_test KILLS [slow] [SEED]
  *
+ * With BATON_SOAK_SECONDS in the environment KILLS are the most, and it ends before, when that time is over.
+ *
  * Shows that whoever is killed while processes connect, nobody else's calls fail to return, and nobody else
  * ends: a node joins, opens endpoints, connects to both others, closes them and begins again, while these do
  * the same with it and with each other, until it is killed at a random moment; then another one takes its
@@ -43,7 +45,7 @@
 #define ALL (BATON_READ | BATON_WRITE | BATON_ATOMIC)
 
 /* A place is taken again about a hundred times; then there is another cluster. */
-enum { NODES = 3, VICTIM = 1, KILLS = 100 };
+enum { NODES = 3, VICTIM = 1, KILLS = 100, SOAK_KILLS = 25 };
 #define LIMIT_NS (UINT64_C(2000000000) + late_ns())
 
 static int self = -1;
@@ -234,8 +236,11 @@ int main(int argc, char **argv)
     CHECK(shared != MAP_FAILED, "no memory");
     if (slow)
         slow_calls(seed);
-    for (unsigned k = 0; k < kills; k += KILLS)
-        cluster(kills - k < KILLS ? kills - k : KILLS, &seed);
+    const char *soak = getenv("BATON_SOAK_SECONDS");
+    const uint64_t end = soak ? late_clock_ns() + (uint64_t)(atof(soak) * 1e9) : BATON_NEVER;
+    const unsigned most = soak ? SOAK_KILLS : KILLS;
+    for (unsigned k = 0; k < kills && late_clock_ns() < end; k += most)
+        cluster(kills - k < most ? kills - k : most, &seed);
     printf("all hold\n");
     return 0;
 }
