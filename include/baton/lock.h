@@ -233,10 +233,11 @@ struct baton_waiter {
     uint64_t word[BATON_WAITER_WORDS]; /* on a cache line of its own */
     uint64_t
         result[BATON_WAITER_WORDS]; /* where gets, rcas and rfaa of the kinds put what they fetch */
-    uint64_t own[BATON_WAITER_WORDS]; /* the kind's memory the last two may keep hints beyond */
-    uint64_t token;                   /* see baton_lock_token */
-    baton_gptr self;                  /* address of `word` */
-    baton_gptr line;                  /* of the lock that it holds, else null */
+    /* The kind's, from acquire to release; the last two may hold hints beyond. */
+    uint64_t own[BATON_WAITER_WORDS];
+    uint64_t token;  /* see baton_lock_token */
+    baton_gptr self; /* address of `word` */
+    baton_gptr line; /* of the lock that it holds, else null */
     uint32_t committed;
     uint32_t handed; /* private: 1 + the node of the waiter that release has put a grant to */
     void (*doorway)(void *arg, struct baton_ep *ep, struct baton_waiter *waiter);
