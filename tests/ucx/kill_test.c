@@ -25,30 +25,13 @@
 #include <baton/fabric.h>
 
 #include "../late.h"
+#include "../nodes_check.h"
 #include "fabric/net_place.h"
 #include "slow_calls.h"
-
-#define CHECK(cond, ...)                                                                           \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("node %d, %s:%d: not so: %s; ", self, __FILE__, __LINE__, #cond);               \
-            printf(__VA_ARGS__);                                                                   \
-            printf(" [%s]\n", baton_error_detail());                                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-#define RC(call, want)                                                                             \
-    do {                                                                                           \
-        int rc_ = (call);                                                                          \
-        CHECK(rc_ == (want), "%s gave %d (%s)", #call, rc_, baton_strerror(rc_));                  \
-    } while (0)
-#define ALL (BATON_READ | BATON_WRITE | BATON_ATOMIC)
 
 /* A place is taken again about a hundred times; then there is another cluster. */
 enum { NODES = 3, VICTIM = 1, KILLS = 100, SOAK_KILLS = 25 };
 #define LIMIT_NS (UINT64_C(2000000000) + late_ns())
-
-static int self = -1;
 
 /* Between the processes of a cluster. */
 static struct shared {

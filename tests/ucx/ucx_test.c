@@ -25,23 +25,8 @@
 #include <baton/fabric.h>
 #include <baton/lock.h>
 
+#include "../nodes_check.h"
 #include "fabric/net_place.h"
-
-#define CHECK(cond, ...)                                                                           \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("%s:%d: not so: %s; ", __FILE__, __LINE__, #cond);                              \
-            printf(__VA_ARGS__);                                                                   \
-            printf(" [%s]\n", baton_error_detail());                                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-#define RC(call, want)                                                                             \
-    do {                                                                                           \
-        int rc_ = (call);                                                                          \
-        CHECK(rc_ == (want), "%s gave %d (%s)", #call, rc_, baton_strerror(rc_));                  \
-    } while (0)
-#define ALL (BATON_READ | BATON_WRITE | BATON_ATOMIC)
 
 static const char *mode;
 
@@ -375,13 +360,20 @@ static struct baton_cluster *join(const struct baton_net_place *place, int first
     return cluster;
 }
 
-static void be_stopped(const struct baton_net_place *place)
+/* In a child: node 1, with memory whose address the others get. */
+static struct baton_cluster *join_with_words(const struct baton_net_place *place)
 {
     baton_gptr at;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     struct baton_cluster *cluster = join(place, 1);
     RC(baton_segment_create(baton_cluster_self(cluster), 4096, ALL, NULL, 0, &at), 0);
     baton_word_store(&shared->at, at);
+    return cluster;
+}
+
+static void be_stopped(const struct baton_net_place *place)
+{
+    (void)join_with_words(place);
     for (;;)
         pause();
 }
@@ -436,11 +428,7 @@ static void case_stopped(void)
 
 static void be_left(const struct baton_net_place *place)
 {
-    baton_gptr at;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    struct baton_cluster *cluster = join(place, 1);
-    RC(baton_segment_create(baton_cluster_self(cluster), 4096, ALL, NULL, 0, &at), 0);
-    baton_word_store(&shared->at, at);
+    struct baton_cluster *cluster = join_with_words(place);
     while (baton_word_load(&shared->at))
         nap_ms(1);
     RC(baton_cluster_close(cluster), 0);

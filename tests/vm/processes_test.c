@@ -25,30 +25,14 @@
 #include <baton/lock.h>
 
 #include "../late.h"
+#include "../nodes_check.h"
 #include "fabric/net_place.h"
 
-#define CHECK(cond, ...)                                                                           \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("node %d, %s:%d: not so: %s; ", self, __FILE__, __LINE__, #cond);               \
-            printf(__VA_ARGS__);                                                                   \
-            printf(" [%s]\n", baton_error_detail());                                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-#define RC(call, want)                                                                             \
-    do {                                                                                           \
-        int rc_ = (call);                                                                          \
-        CHECK(rc_ == (want), "%s gave %d (%s)", #call, rc_, baton_strerror(rc_));                  \
-    } while (0)
-#define ALL (BATON_READ | BATON_WRITE | BATON_ATOMIC)
 #define LIMIT_NS (UINT64_C(2000000000) + late_ns())
 
 enum { NODES = 3, VICTIM = 1, ROUNDS = 60 };
 enum phase { CONNECT, TRAFFIC, HOLD, PHASES, SHARE };
 static const char *const phase_names[] = {"connecting", "traffic", "holding a lock"};
-
-static int self = -1;
 
 /* Between the processes of a run. */
 static struct shared {

@@ -18,22 +18,7 @@
 #include <baton/lock.h>
 
 #include "../late.h"
-
-#define CHECK(cond, ...)                                                                           \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("%s:%d: not so: %s; ", __FILE__, __LINE__, #cond);                              \
-            printf(__VA_ARGS__);                                                                   \
-            printf(" [%s]\n", baton_error_detail());                                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-#define RC(call, want)                                                                             \
-    do {                                                                                           \
-        int rc_ = (call);                                                                          \
-        CHECK(rc_ == (want), "%s gave %d (%s)", #call, rc_, baton_strerror(rc_));                  \
-    } while (0)
-#define ALL (BATON_READ | BATON_WRITE | BATON_ATOMIC)
+#include "../nodes_check.h"
 
 static void shell(const char *command)
 {
