@@ -205,6 +205,11 @@ static bool push(struct search *d)
     return true;
 }
 
+static bool time_is_over(const struct search *d)
+{
+    return d->x->ask->seconds_max > 0 && baton_clock_s(CLOCK_MONOTONIC) > d->end;
+}
+
 static bool at_bound(struct search *d)
 {
     struct sim_explore *ask = d->x->ask;
@@ -214,8 +219,7 @@ static bool at_bound(struct search *d)
         bound = "states";
     else if (ask->runs_max && ask->runs > ask->runs_max)
         bound = "runs";
-    else if (ask->seconds_max > 0 && !(ask->transitions & 255) &&
-             baton_clock_s(CLOCK_MONOTONIC) > d->end)
+    else if (!(ask->transitions & 255) && time_is_over(d))
         bound = "time";
     if (!bound)
         return false;
@@ -362,6 +366,22 @@ static void next_step(struct level *l)
         l->next++;
 }
 
+/* The deepest level, and the world in its state, which it is in already when `here`. One without a step left ends
+ * instead, and null is returned. */
+static struct level *top(struct search *d, bool here)
+{
+    struct level *l = &d->levels[d->depth - 1];
+    if (l->next < l->n) {
+        if (!here)
+            image_restore(d->x, &l->image);
+        return l;
+    }
+    image_drop(d->x, &l->image);
+    if (--d->depth)
+        next_step(l - 1);
+    return NULL;
+}
+
 /* The record of the step becomes the level's. */
 static void keep_trail(struct explore *x, struct level *l)
 {
@@ -403,17 +423,10 @@ static void depth_first(struct search *d)
     d->suspects = 0;
     bool here = push(d); /* the world is in the state of the top level */
     while (d->depth && !over(x) && !at_bound(d) && !too_late(x, &since)) {
-        struct level *l = &d->levels[d->depth - 1];
-        if (l->next == l->n) {
-            here = false;
-            image_drop(x, &l->image);
-            if (--d->depth)
-                next_step(l - 1);
-            continue;
-        }
-        if (!here)
-            image_restore(x, &l->image);
+        struct level *l = top(d, here);
         here = false;
+        if (!l)
+            continue;
         x->record_n = 0;
         step_take(x, &l->steps[l->next]);
         l->choices = x->choices;
@@ -691,11 +704,6 @@ static void shuffle(struct baton_random *random, struct level *l)
     }
 }
 
-static bool time_is_over(const struct search *d)
-{
-    return d->x->ask->seconds_max > 0 && baton_clock_s(CLOCK_MONOTONIC) > d->end;
-}
-
 /* False: words are used otherwise than was relied on. */
 static bool look_together(struct search *d)
 {
@@ -713,16 +721,10 @@ static bool look_together(struct search *d)
     d->depth = 0;
     bool here = push(d);
     while (d->depth && n < TOGETHER_MOST && !x->stale && !x->too_many && !x->no_memory) {
-        struct level *l = &d->levels[d->depth - 1];
-        if (l->next == l->n) {
-            here = false;
-            image_drop(x, &l->image);
-            if (--d->depth)
-                next_step(l - 1);
+        struct level *l = top(d, here);
+        here = false;
+        if (!l)
             continue;
-        }
-        if (!here)
-            image_restore(x, &l->image);
         step_take(x, &l->steps[l->next]);
         l->choices = x->choices;
         if (!x->violated && !x->stale && seen_together(x, &pairs) && push(d)) {
@@ -730,7 +732,6 @@ static bool look_together(struct search *d)
             here = !x->violated;
         } else {
             next_step(&d->levels[d->depth - 1]);
-            here = false;
         }
         x->violated = false;
         if (!(++n & 255) && time_is_over(d))
