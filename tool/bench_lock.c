@@ -176,7 +176,7 @@ static const char *wrong_nodes(const struct bench_config *c)
 static void choose_nodes(struct argp_state *state, struct args *a)
 {
     struct bench_config *c = &a->config;
-    bool apart = !c->in_process && strcmp(c->fabric, "sim") && strcmp(c->fabric, "step");
+    bool apart = !c->in_process && !crew_is_simulated(c->fabric);
     a->nodes = members_check(state, &a->members, c->fabric, a->settings, a->nodes, apart);
     if (a->members.given)
         return;
@@ -317,7 +317,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--faults goes with --driver random");
         if (a->profile && a->driver && strcmp(a->driver, "timed"))
             argp_error(state, "--profile goes with --driver timed: the random one has no times");
-        if (a->settings && (!strcmp(c->fabric, "sim") || !strcmp(c->fabric, "step")))
+        if (a->settings && crew_is_simulated(c->fabric))
             argp_error(state, "--options is for fabrics that are not simulated");
         c->options = a->settings;
         if (!strcmp(c->fabric, "sim")) {

@@ -169,10 +169,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         s->all.max_states = litmus_number(state, "max-states", arg, 1, UINT64_MAX);
         return 0;
     case ARGP_KEY_END:
-        if (fleet->swap && !litmus_is_simulated(fleet->fabric))
+        if (fleet->swap && !crew_is_simulated(fleet->fabric))
             argp_error(state, "--swap goes with --fabric step and sim");
         s->nodes = members_check(state, &s->members, fleet->fabric, fleet->options, s->nodes,
-                                 !fleet->in_process && !litmus_is_simulated(fleet->fabric));
+                                 !fleet->in_process && !crew_is_simulated(fleet->fabric));
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
@@ -373,7 +373,7 @@ static void progress(const struct state *s, size_t at)
 /* A fleet fails with a test; the tests after it get another one. */
 static int run_all(struct state *s)
 {
-    bool alone = litmus_is_simulated(s->all.fleet.fabric);
+    bool alone = crew_is_simulated(s->all.fleet.fabric);
     int *numbers = calloc(s->trials_n + 1, sizeof(*numbers)), rc = numbers ? 0 : -ENOMEM;
     for (size_t i = 0; i < s->trials_n && !rc;) {
         struct litmus_fleet *fleet = litmus_fleet_create(&s->all.fleet);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/crew.h"
 #include "bench/litmus_pace.h"
 #include "bench/litmus_spread.h"
 #include "cmd.h"
@@ -221,7 +222,7 @@ static void print_again(const struct litmus_trial *t, const struct litmus_group 
 {
     const struct litmus_fleet_opts *f = &t->all->fleet;
     const struct litmus_settings *s = &f->settings;
-    bool simulated = litmus_is_simulated(f->fabric);
+    bool simulated = crew_is_simulated(f->fabric);
     struct litmus_pace pace;
     char words[160];
     fprintf(to, "  first in run %" PRIu64, g->first);
@@ -269,7 +270,7 @@ static void print_model(const struct litmus_trial *t, FILE *to)
         fprintf(to, "%" PRIu64 " %s), of its %zu final states seen: %zu", t->stats.explored,
                 spec ? "candidates" : "states", t->allowed.n, t->allowed_seen);
     fprintf(to, "\nFabric %s%s, %" PRIu64 " runs, seed %" PRIu64, f->fabric,
-            litmus_is_simulated(f->fabric) ? " (simulated)" : "", t->tally->runs, f->settings.seed);
+            crew_is_simulated(f->fabric) ? " (simulated)" : "", t->tally->runs, f->settings.seed);
     if (spec)
         fprintf(to, ", locks of kind %s", f->kind);
     if (t->tally->voids)
@@ -350,7 +351,7 @@ static void print_json(const struct litmus_trial *t, FILE *to)
     const struct litmus_fleet_opts *f = &t->all->fleet;
     fprintf(to, "{\"test\":\"%s\",\"model\":\"%s\",\"fabric\":\"%s\",\"simulated\":%s",
             t->program.name, baton_model_name(t->model), f->fabric,
-            litmus_is_simulated(f->fabric) ? "true" : "false");
+            crew_is_simulated(f->fabric) ? "true" : "false");
     fprintf(to, ",\"seed\":%" PRIu64 ",\"batch\":%u", f->settings.seed, f->settings.batch);
     print_json_text("lock", t->model == BATON_MODEL_SPEC ? f->kind : NULL, to);
     print_json_text("skipped", t->skipped, to);

@@ -119,6 +119,11 @@ static int await(struct crew *c, const uint64_t *word, uint64_t value, unsigned 
 
 /* ---- Coming in */
 
+bool crew_is_simulated(const char *fabric)
+{
+    return !strcmp(fabric, "step") || !strcmp(fabric, "sim");
+}
+
 bool crew_is_given(const char *fabric, const char *options)
 {
     return baton_net_meets(fabric) && baton_net_given(options);

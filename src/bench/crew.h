@@ -35,6 +35,9 @@ struct crew_opts {
     size_t arena_bytes; /* as in baton_cluster_opts */
 };
 
+/* Whether all nodes are in one process and time is not that of a clock. */
+bool crew_is_simulated(const char *fabric);
+
 /* Whether the processes of a cluster with these settings are started by others: a launcher, or by hand. */
 bool crew_is_given(const char *fabric, const char *options);
 

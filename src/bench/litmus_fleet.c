@@ -44,11 +44,6 @@ struct litmus_fleet {
     unsigned places_n;
 };
 
-bool litmus_is_simulated(const char *fabric)
-{
-    return !strcmp(fabric, "step") || !strcmp(fabric, "sim");
-}
-
 /* ---- Memory that all processes see */
 
 static size_t part(size_t *total, size_t bytes)
@@ -250,8 +245,8 @@ static int run_job(struct litmus_fleet *f, const struct litmus_job *job)
     if (!rc && job->plan.locks_n)
         rc = tables_open(f, job);
     if (!rc)
-        rc = litmus_is_simulated(f->opts.fabric) ? run_simulated(f, job)
-                                                 : run_teams(f, job, litmus_rounds_body);
+        rc = crew_is_simulated(f->opts.fabric) ? run_simulated(f, job)
+                                               : run_teams(f, job, litmus_rounds_body);
     int close_rc = job->plan.locks_n ? tables_close(f) : 0;
     return rc ? rc : close_rc;
 }
@@ -475,27 +470,19 @@ struct litmus_fleet *litmus_fleet_create(const struct litmus_fleet_opts *opts)
     if (!f)
         return NULL;
     f->opts = *opts;
-    f->here = opts->in_process || litmus_is_simulated(opts->fabric);
+    f->here = opts->in_process || crew_is_simulated(opts->fabric);
     snprintf(f->name, sizeof(f->name), "litmus-%ld", (long)getpid());
     return f;
-}
-
-static bool has(const struct litmus_plan *plan, enum litmus_act act)
-{
-    for (unsigned t = 0; t < plan->threads_n; t++)
-        for (unsigned i = 0; i < plan->thread[t].ops_n; i++)
-            if (plan->thread[t].op[i].act == act)
-                return true;
-    return false;
 }
 
 /* Why a run would not end. */
 static const char *endless(const struct litmus_plan *plan)
 {
-    if (has(plan, LITMUS_STUCK))
+    if (litmus_plan_has(plan, LITMUS_STUCK))
         return "it polls what no operation answers, so no run of it ends";
-    if (has(plan, LITMUS_ASSUME) &&
-        (has(plan, LITMUS_AWAIT) || has(plan, LITMUS_GET_UNTIL) || has(plan, LITMUS_ACQUIRE)))
+    if (litmus_plan_has(plan, LITMUS_ASSUME) &&
+        (litmus_plan_has(plan, LITMUS_AWAIT) || litmus_plan_has(plan, LITMUS_GET_UNTIL) ||
+         litmus_plan_has(plan, LITMUS_ACQUIRE)))
         return "a thread that an assume ends would keep its locks, and others wait for them";
     return NULL;
 }

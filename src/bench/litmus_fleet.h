@@ -38,7 +38,6 @@ struct litmus_fleet_opts {
 
 struct litmus_fleet;
 
-bool litmus_is_simulated(const char *fabric);
 /* Why nothing can run there, in words; null: it can. */
 const char *litmus_fabric_missing(const char *fabric);
 

@@ -360,6 +360,15 @@ void litmus_plan_fini(struct litmus_plan *plan)
     *plan = (struct litmus_plan){0};
 }
 
+bool litmus_plan_has(const struct litmus_plan *plan, enum litmus_act act)
+{
+    for (unsigned t = 0; t < plan->threads_n; t++)
+        for (unsigned i = 0; i < plan->thread[t].ops_n; i++)
+            if (plan->thread[t].op[i].act == act)
+                return true;
+    return false;
+}
+
 void litmus_plan_row(const struct litmus_plan *plan, const int64_t *const *reg, const int64_t *loc,
                      int64_t *row)
 {

@@ -106,6 +106,9 @@ int litmus_plan_init(struct litmus_plan *plan, const struct baton_program *progr
                      enum litmus_model model, const char **reason);
 void litmus_plan_fini(struct litmus_plan *plan);
 
+/* Whether some thread does that. */
+bool litmus_plan_has(const struct litmus_plan *plan, enum litmus_act act);
+
 /* The row of an outcome: `reg[t]` are the final registers of thread t, `loc` the final values of locations. */
 void litmus_plan_row(const struct litmus_plan *plan, const int64_t *const *reg, const int64_t *loc,
                      int64_t *row);

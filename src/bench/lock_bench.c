@@ -73,10 +73,10 @@ static int run_here(const struct bench_config *given, const struct baton_lock_op
         rc = bench_part_open(c, kind, params, name, shared, &p);
     bool opened = !rc;
     if (opened) {
-        if (!bench_is_simulated(c->fabric))
+        if (!crew_is_simulated(c->fabric))
             shared->begin_ns = baton_clock_ns();
-        rc = bench_is_simulated(c->fabric) ? run_simulated(&p, out)
-                                           : baton_run(p.cluster, p.teams, p.count);
+        rc = crew_is_simulated(c->fabric) ? run_simulated(&p, out)
+                                          : baton_run(p.cluster, p.teams, p.count);
     }
     int close_rc = bench_part_close(c, &p, NULL, true);
     rc = rc ? rc : close_rc;
@@ -279,6 +279,14 @@ static void add_class(struct bench_class *into, const struct bench_class *from)
     into->entries += from->entries;
 }
 
+static void add_findings(struct bench_findings *into, const struct bench_findings *from)
+{
+    into->exclusion_violations += from->exclusion_violations;
+    into->bypasses += from->bypasses;
+    into->overlaps += from->overlaps;
+    into->entries += from->entries;
+}
+
 void bench_sum_threads(const struct bench_config *c, const struct bench_shared *s,
                        struct bench_sum *sum)
 {
@@ -290,10 +298,7 @@ void bench_sum_threads(const struct bench_config *c, const struct bench_shared *
         }
         add_class(&sum->local, &t->local);
         add_class(&sum->remote, &t->remote);
-        sum->findings.exclusion_violations += t->findings.exclusion_violations;
-        sum->findings.bypasses += t->findings.bypasses;
-        sum->findings.overlaps += t->findings.overlaps;
-        sum->findings.entries += t->findings.entries;
+        add_findings(&sum->findings, &t->findings);
         sum->acquisitions += t->acquisitions;
         sum->entries += t->entries;
         sum->cycle_ns += t->cycle_ns;
@@ -311,10 +316,7 @@ void bench_sum_add(struct bench_sum *into, const struct bench_sum *from)
     }
     add_class(&into->local, &from->local);
     add_class(&into->remote, &from->remote);
-    into->findings.exclusion_violations += from->findings.exclusion_violations;
-    into->findings.bypasses += from->findings.bypasses;
-    into->findings.overlaps += from->findings.overlaps;
-    into->findings.entries += from->findings.entries;
+    add_findings(&into->findings, &from->findings);
     into->acquisitions += from->acquisitions;
     into->entries += from->entries;
     into->counters += from->counters;
@@ -378,7 +380,7 @@ int bench_lock_run(const struct bench_config *c, const struct baton_lock_ops *ki
 {
     memset(out, 0, sizeof(*out));
     out->kind = kind;
-    out->simulated = bench_is_simulated(c->fabric);
+    out->simulated = crew_is_simulated(c->fabric);
     int rc = bench_lock_params(c, kind, out->params);
     if (rc)
         return rc;

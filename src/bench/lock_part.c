@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool bench_is_simulated(const char *fabric)
-{
-    return !strcmp(fabric, "step") || !strcmp(fabric, "sim");
-}
-
 static unsigned threads_on(const struct bench_config *c, unsigned node)
 {
     return c->host == (int)node || (c->host == BENCH_HOST_SPREAD && node == 0) ? c->local_threads
@@ -196,7 +191,7 @@ int bench_part_open(const struct bench_config *c, const struct baton_lock_ops *k
             .hosts = c->host == BENCH_HOST_SPREAD ? hosts_of(c) : 1,
             .host = c->host == BENCH_HOST_SPREAD ? 0 : (unsigned)c->host,
             .first_thread = first_thread_on(c, n),
-            .simulated = bench_is_simulated(c->fabric),
+            .simulated = crew_is_simulated(c->fabric),
         };
         p->teams[i] = (struct baton_team){n, threads_on(c, n), bench_thread_body, &p->nodes[i]};
         if (!p->nodes[i].tables)

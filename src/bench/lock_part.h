@@ -15,8 +15,6 @@ struct bench_part {
     struct baton_ep **eps; /* for setting up and taking down */
 };
 
-bool bench_is_simulated(const char *fabric);
-
 /*
  * `first` and `count` are set. `name`: of the cluster. Must be closed after a failure too: `users` counts the
  * processes that have tables open, or is null; in a given cluster, `orderly` says that all others come to the same place.

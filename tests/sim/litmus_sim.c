@@ -158,15 +158,6 @@ static int place(struct baton_cluster *cluster, void *arg)
     return r->kind ? open_locks(r, cluster) : 0;
 }
 
-static bool plan_polls(const struct litmus_plan *plan)
-{
-    for (unsigned t = 0; t < plan->threads_n; t++)
-        for (unsigned i = 0; i < plan->thread[t].ops_n; i++)
-            if (plan->thread[t].op[i].act == LITMUS_GET_UNTIL)
-                return true;
-    return false;
-}
-
 /* With the threads in each other's places. */
 static uint64_t ghost_hash(void *arg, const uint8_t *to)
 {
@@ -202,7 +193,7 @@ static int explore(struct run *r, const struct litmus_sim_opts *opts, struct sec
         .close = r->kind ? close_locks : NULL,
         .ghost = r->seen,
         .ghost_bytes = plan->threads_n * sizeof(*r->seen),
-        .polls = plan_polls(plan),
+        .polls = litmus_plan_has(plan, LITMUS_GET_UNTIL),
         .end = end,
         .arg = r,
         .flags = opts->swap ? BATON_CLUSTER_SWAP : 0,

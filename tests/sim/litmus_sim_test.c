@@ -93,15 +93,6 @@ static void exchange(struct baton_outcomes *set, const struct baton_thread *a,
     free(row);
 }
 
-static bool has_locks(const struct litmus_plan *plan)
-{
-    for (unsigned t = 0; t < plan->threads_n; t++)
-        for (unsigned i = 0; i < plan->thread[t].ops_n; i++)
-            if (plan->thread[t].op[i].act == LITMUS_ACQUIRE)
-                return true;
-    return false;
-}
-
 /* Whether all is well. */
 static bool compare(struct totals *total, const struct baton_program *p,
                     const struct litmus_sim_opts *opts)
@@ -124,7 +115,7 @@ static bool compare(struct totals *total, const struct baton_program *p,
                               &reason);
     if (rc)
         return skip(total, p, rc == -EOPNOTSUPP ? reason : strerror(-rc));
-    if (opts->kind && !has_locks(&plan)) {
+    if (opts->kind && !litmus_plan_has(&plan, LITMUS_ACQUIRE)) {
         litmus_plan_fini(&plan);
         return true;
     }
