@@ -3,6 +3,7 @@
 #include "bench/crew.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #define COME_MS 60000                  /* for all to come in; the setting join_ms */
 #define AGREE_NS UINT64_C(60000000000) /* for what takes no time by itself */
 #define LOOK_NS UINT64_C(100000000)    /* between looks at who is there */
+#define LEAVE_MS 5000                  /* from the last word to being gone */
 #define PIECE ((size_t)256 << 10)      /* of what is gathered */
 #define MAIL_MOST ((size_t)1 << 30)    /* of one member */
 #define RIGHTS (BATON_READ | BATON_WRITE)
@@ -98,23 +100,76 @@ static int who_died(struct crew *c, int rc)
     return rc;
 }
 
-/* Until the own word has this value. */
+static bool has_left(const struct crew *c, unsigned node)
+{
+    return baton_node_state(c->cluster, node) == BATON_NODE_LEFT;
+}
+
+static int who_left(unsigned node)
+{
+    return baton_fail(-ECANCELED, "node %u has left", node);
+}
+
+/* An operation that fails has its words in the endpoint. */
+static int in_words(const struct crew *c, int rc)
+{
+    struct baton_ep_fault fault;
+    baton_ep_error(c->ep, &fault);
+    return rc && fault.rc
+               ? baton_fail(rc, "what was sent to node %u is lost: %s", fault.node, fault.text)
+               : rc;
+}
+
+static int put_word(struct crew *c, unsigned node, uint64_t offset, uint64_t value)
+{
+    return in_words(c, baton_put64(c->ep, c->posts[node] + offset, value, 0));
+}
+
+/* All that was put to all is there. Free for those to whom nothing was put since. */
+static int settle_all(struct crew *c)
+{
+    int rc = 0;
+    for (unsigned n = 0; n < c->nodes && !rc; n++)
+        rc = n == c->self ? 0 : baton_settle(c->ep, n);
+    return in_words(c, rc);
+}
+
+/*
+ * Until the own word has this value. What was put before has not been waited for: if the answer does not come soon, it
+ * is looked whether that has arrived.
+ */
 static int await(struct crew *c, const uint64_t *word, uint64_t value, unsigned from,
                  uint64_t patience_ns)
 {
     const struct baton_cond conds[] = {baton_until_is(word, UINT64_MAX, value),
                                        baton_until_not(&c->post->stop, UINT64_MAX, 0)};
+    const uint64_t deadline = baton_now(c->ep) + patience_ns;
     struct baton_wait wait;
-    baton_wait_begin(c->ep, &wait, baton_now(c->ep) + patience_ns, &c->group);
-    int rc = baton_await(c->ep, conds, 2, &wait);
-    if (baton_load(c->ep, &c->post->stop))
-        return hear(c);
-    if (rc == -EOWNERDEAD)
-        return who_died(c, rc);
-    if (rc == -ETIMEDOUT)
-        return baton_fail(rc, "nothing was heard of node %u for %.0f s", from,
-                          (double)patience_ns / 1e9);
-    return rc;
+    int rc = -ETIMEDOUT;
+    baton_wait_begin(c->ep, &wait, 0, &c->group);
+    while (rc == -ETIMEDOUT) {
+        uint64_t look = baton_now(c->ep) + LOOK_NS;
+        wait.deadline_ns = look < deadline ? look : deadline;
+        rc = baton_await(c->ep, conds, 2, &wait);
+        if (baton_load(c->ep, &c->post->stop))
+            return hear(c);
+        if (rc == -EOWNERDEAD)
+            return who_died(c, rc);
+        if (rc != -ETIMEDOUT)
+            return rc;
+        bool left = has_left(c, from); /* before the last look at his word */
+        int lost_rc = settle_all(c);
+        if (baton_load(c->ep, word) == value)
+            return 0;
+        if (lost_rc)
+            return lost_rc;
+        if (left)
+            return who_left(from);
+        if (wait.deadline_ns == deadline)
+            break;
+    }
+    return baton_fail(-ETIMEDOUT, "nothing was heard of node %u for %.0f s", from,
+                      (double)patience_ns / 1e9);
 }
 
 /* ---- Coming in */
@@ -193,6 +248,8 @@ static int find_post(struct crew *c, unsigned node, uint64_t deadline)
             return hear(c);
         if (baton_node_state(c->cluster, node) == BATON_NODE_DEAD)
             return who_died(c, -EOWNERDEAD);
+        if (has_left(c, node))
+            return who_left(node);
         rc = baton_name_lookup(c->ep, name, look < deadline ? look : deadline, &c->posts[node]);
     } while (rc == -ETIMEDOUT && baton_now(c->ep) < deadline);
     return rc;
@@ -269,25 +326,16 @@ int crew_meet(struct crew *c, unsigned members, uint64_t patience_ns)
     baton_mfence(c->ep);
     if (c->self) {
         baton_order(c->ep, 0);
-        rc = baton_put64(c->ep, c->posts[0] + here_at(c->self), ++c->met[c->self], 0);
+        rc = put_word(c, 0, here_at(c->self), ++c->met[c->self]);
         return rc ? rc : await(c, &c->post->go, c->met[c->self], 0, patience_ns);
     }
     for (unsigned n = 1; n < members && !rc; n++)
         rc = await(c, own(c, here_at(n)), ++c->met[n], n, patience_ns);
     for (unsigned n = 1; n < members && !rc; n++) {
         baton_order(c->ep, n);
-        rc = baton_put64(c->ep, c->posts[n] + offsetof(struct post, go), c->met[n], 0);
+        rc = put_word(c, n, offsetof(struct post, go), c->met[n]);
     }
-    return rc ? rc : baton_flush(c->ep);
-}
-
-/* All that was put to all is there. */
-static int settle_all(struct crew *c)
-{
-    int rc = 0;
-    for (unsigned n = 0; n < c->nodes && !rc; n++)
-        rc = n == c->self ? 0 : baton_settle(c->ep, n);
-    return rc;
+    return rc ? rc : in_words(c, baton_flush(c->ep));
 }
 
 int crew_share(struct crew *c, uint64_t word, uint64_t *all, uint64_t patience_ns)
@@ -296,7 +344,7 @@ int crew_share(struct crew *c, uint64_t word, uint64_t *all, uint64_t patience_n
     baton_store(c->ep, own(c, word_at(c, c->self)), word);
     for (unsigned n = 0; n < c->nodes && !rc; n++)
         if (n != c->self)
-            rc = baton_put64(c->ep, c->posts[n] + word_at(c, c->self), word, 0);
+            rc = put_word(c, n, word_at(c, c->self), word);
     if (!rc)
         rc = settle_all(c);
     if (!rc)
@@ -318,7 +366,7 @@ static int fetch(struct crew *c, baton_gptr from, char *to, size_t bytes)
         if (!rc)
             memcpy(to + done, c->piece, n);
     }
-    return rc;
+    return in_words(c, rc);
 }
 
 static int take_one(struct crew *c, unsigned node, crew_take_fn *take, void *arg)
@@ -415,13 +463,34 @@ static int leave(struct crew *c)
     return rc;
 }
 
+static bool leaves(const struct crew *c, unsigned node)
+{
+    for (int ms = 0; ms < LEAVE_MS && baton_node_state(c->cluster, node) == BATON_NODE_ALIVE; ms++)
+        poll(NULL, 0, 1);
+    return has_left(c, node);
+}
+
+/* Node 0 stays until all have heard its last word; who has may be gone before that is known. */
+static int see_off(struct crew *c)
+{
+    int rc = 0;
+    for (unsigned n = 1; n < c->nodes && !c->self && !rc; n++) {
+        rc = baton_settle(c->ep, n);
+        if (rc && leaves(c, n))
+            rc = 0;
+    }
+    return in_words(c, rc);
+}
+
 int crew_end(struct crew *c, int *status)
 {
     int rc = 0;
     for (unsigned n = 1; n < c->nodes && !c->self && !rc; n++)
-        rc = baton_put64(c->ep, c->posts[n] + offsetof(struct post, verdict), (uint64_t)*status, 0);
+        rc = put_word(c, n, offsetof(struct post, verdict), (uint64_t)*status);
     if (!rc)
         rc = crew_meet(c, c->nodes, CREW_ALWAYS);
+    if (!rc)
+        rc = see_off(c);
     if (rc) {
         crew_fail(c, rc);
         return rc;
@@ -431,22 +500,31 @@ int crew_end(struct crew *c, int *status)
     return leave(c);
 }
 
+static void tell(struct crew *c, unsigned node, const struct fault *f)
+{
+    if (baton_ep_state(c->ep, node))
+        (void)baton_ep_reset(c->ep, node);
+    baton_put(c->ep, c->posts[node] + fault_at(c, c->self), f, sizeof(*f), 0);
+    baton_order(c->ep, node);
+    baton_put64(c->ep, c->posts[node] + offsetof(struct post, stop), c->self + 1, 0);
+}
+
+/* What is lost is told once more. Who does not hear it then either sees that this one leaves. */
 static void tell_all(struct crew *c, int rc)
 {
     struct fault *f = (struct fault *)c->piece;
     const char *words = baton_error_detail();
     f->rc = rc;
     snprintf(f->text, sizeof(f->text), "%s", *words ? words : baton_strerror(rc));
-    for (unsigned n = 0; n < c->nodes; n++) {
-        if (n == c->self || !c->posts[n])
-            continue;
-        if (baton_ep_state(c->ep, n))
-            (void)baton_ep_reset(c->ep, n);
-        baton_put(c->ep, c->posts[n] + fault_at(c, c->self), f, sizeof(*f), 0);
-        baton_order(c->ep, n);
-        baton_put64(c->ep, c->posts[n] + offsetof(struct post, stop), c->self + 1, 0);
-    }
-    (void)settle_all(c);
+    for (unsigned n = 0; n < c->nodes; n++)
+        if (n != c->self && c->posts[n])
+            tell(c, n, f);
+    for (unsigned n = 0; n < c->nodes; n++)
+        if (n != c->self && c->posts[n] && baton_settle(c->ep, n) &&
+            baton_node_state(c->cluster, n) == BATON_NODE_ALIVE) {
+            tell(c, n, f);
+            (void)baton_settle(c->ep, n);
+        }
 }
 
 int crew_tell(struct crew *c, int rc)

@@ -13,8 +13,9 @@
  *     crew_fail     in place of crew_end: they do, if they have not yet, and this one leaves
  *
  * Every member makes the same calls in the same order. Each call but the last two ends with an error when
- * somebody has died or failed, with his words in baton_error_detail. One thread at a time. Costs of a meeting: two puts,
- * one after the other.
+ * somebody has died, failed or left, or when what was put to him is lost, with his words in baton_error_detail. One
+ * thread at a time. Costs of a meeting: two puts, one after the other; whether they have arrived is looked after only
+ * where the answer takes long, and once at the end.
  */
 #ifndef BATON_BENCH_CREW_H
 #define BATON_BENCH_CREW_H
