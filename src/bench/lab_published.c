@@ -5,6 +5,8 @@
 
 #include "bench/lab_report.h"
 
+const double lab_tail_parts[LAB_TAILS] = {0.999, 0.9999, 0.99999};
+
 /* ---- Ratios over the numbers of locks */
 
 struct range {

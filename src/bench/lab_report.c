@@ -15,8 +15,6 @@ static void picture(const struct lab_report *r, const char *name, const char *sa
         fprintf(r->f, "![%s](%s.svg)\n\n", says, name);
 }
 
-const double lab_tail_parts[LAB_TAILS] = {0.999, 0.9999, 0.99999};
-
 static void tail_cell(FILE *f, const struct baton_hist *h, double part)
 {
     if (!h->count)

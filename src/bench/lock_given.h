@@ -3,7 +3,7 @@
 #ifndef BATON_BENCH_LOCK_GIVEN_H
 #define BATON_BENCH_LOCK_GIVEN_H
 
-#include "bench/worker.h"
+#include "bench/lock_sum.h"
 
 /*
  * Runs one kind on the nodes of config.given. On node 0 `sum` is then that of all nodes, elsewhere that of this one.

@@ -18,17 +18,6 @@ struct bench_thread {
     struct bench_class local, remote;
 };
 
-/* Sums over threads. Plain data, which node 0 of a given cluster gets from the others. */
-struct bench_sum {
-    uint64_t ended;
-    struct bench_findings findings;
-    uint64_t entries, counters, acquisitions, cycle_ns, cycles;
-    double squares; /* of the acquisitions of each */
-    int64_t rc;     /* the first error */
-    char error[160];
-    struct bench_class local, remote;
-};
-
 /* Shared by all processes of a run, if they are made for it; followed in memory by what the pointers show. */
 struct bench_shared {
     uint64_t ready;    /* threads that wait for the start */
@@ -57,11 +46,6 @@ struct bench_node {
     bool simulated;
     struct bench_far far; /* in a given cluster */
 };
-
-/* Adds up. The counters of the locks are not the threads'. */
-void bench_sum_threads(const struct bench_config *config, const struct bench_shared *shared,
-                       struct bench_sum *sum);
-void bench_sum_add(struct bench_sum *into, const struct bench_sum *from);
 
 /* Whether injected faults and deaths may bring a call to return this. */
 bool bench_is_fault(int rc);
