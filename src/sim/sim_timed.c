@@ -34,7 +34,7 @@ enum { EVENT_RESUME, EVENT_FLUSH, EVENT_STEP, EVENT_TIMEOUT };
 /* A line that was written, and how often: a thread has it if it has seen the last write. */
 struct line {
     uint64_t key; /* address / 64; 0: empty */
-    uint32_t version, writer;
+    uint32_t version;
 };
 
 struct timed_thread {
