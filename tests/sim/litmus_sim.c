@@ -13,6 +13,7 @@
 #include "bench/litmus_locks.h"
 #include "bench/litmus_plan.h"
 #include "bench/litmus_thread.h"
+#include "../no_lock.h"
 #include "second.h"
 
 /* What observers keep: how each thread has ended, and its registers. */
@@ -77,27 +78,6 @@ static void end(void *arg)
     litmus_plan_row(plan, reg, r->loc, r->row);
     r->add(r->arg, r->row);
 }
-
-/* "none": excludes nobody and waits for nothing, to see that this is noticed. */
-static int none_acquire(const struct baton_lock *lock, struct baton_ep *ep,
-                        struct baton_waiter *waiter, struct baton_wait *wait)
-{
-    return 0;
-}
-
-static int none_release(const struct baton_lock *lock, struct baton_ep *ep,
-                        struct baton_waiter *waiter)
-{
-    return 0;
-}
-
-static const struct baton_lock_ops none = {
-    .size = sizeof(none),
-    .name = "none",
-    .summary = "no lock",
-    .acquire = none_acquire,
-    .release = none_release,
-};
 
 static int open_locks(struct run *r, struct baton_cluster *cluster)
 {
@@ -234,8 +214,8 @@ int litmus_sim_run(const struct litmus_plan *plan, const struct litmus_sim_opts 
     *result = (struct litmus_sim_result){0};
     if (plan->threads_n > SIM_THREADS_MAX)
         return -E2BIG;
-    if (opts->kind && !strcmp(opts->kind, none.name))
-        (void)baton_lock_register(&none);
+    if (opts->kind && !strcmp(opts->kind, nothing.name))
+        (void)baton_lock_register(&nothing);
     r.word = calloc(plan->locs_n + 1, sizeof(*r.word));
     r.loc = calloc(plan->locs_n + 1, sizeof(*r.loc));
     r.row = calloc(plan->width + 1, sizeof(*r.row));

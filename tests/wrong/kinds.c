@@ -13,35 +13,8 @@
 
 #include "conformance/suite.h"
 #include "lock/ts.h"
+#include "../no_lock.h"
 #include "wrong_mutants.h"
-
-/* ---- Nothing */
-
-static void init_zero(const uint64_t *params, uint64_t *words, uint64_t first)
-{
-    memset(words, 0, 64);
-}
-
-static int nothing_acquire(const struct baton_lock *lock, struct baton_ep *ep,
-                           struct baton_waiter *waiter, struct baton_wait *wait)
-{
-    return 0;
-}
-
-static int nothing_release(const struct baton_lock *lock, struct baton_ep *ep,
-                           struct baton_waiter *waiter)
-{
-    return 0;
-}
-
-static const struct baton_lock_ops nothing = {
-    .size = sizeof(struct baton_lock_ops),
-    .name = "wrong-nothing",
-    .summary = "excludes nobody",
-    .init = init_zero,
-    .acquire = nothing_acquire,
-    .release = nothing_release,
-};
 
 /*
  * ---- Last come, first served. The word is 0: free, 1: held, else the address of the last waiter, whose
@@ -104,7 +77,6 @@ static const struct baton_lock_ops lifo = {
     .name = "wrong-lifo",
     .summary = "last come, first served",
     .caps = BATON_LOCK_FCFS,
-    .init = init_zero,
     .acquire = lifo_acquire,
     .release = lifo_release,
 };
