@@ -100,7 +100,7 @@ static void child_main(const struct bench_config *c, const struct baton_lock_ops
                 *baton_error_detail() ? "; " : "", baton_error_detail());
         baton_word_store(&shared->stop, 1);
     }
-    int close_rc = bench_part_close(c, &p, &shared->users, true);
+    int close_rc = bench_part_close(c, &p, shared, true);
     if (!rc && close_rc)
         dprintf(words, "node %u leaving: %s", node, baton_strerror(close_rc));
     _exit(rc || close_rc);
@@ -119,6 +119,7 @@ static int children_wait(const struct bench_config *c, struct bench_shared *shar
                 continue;
             pids[n] = 0;
             running--;
+            baton_word_store(&shared->closed[n], 1); /* if it was killed, it has not said so */
             if (status) {
                 rc = rc ? rc : -ECHILD;
                 baton_word_store(&shared->stop, 1);
@@ -159,7 +160,6 @@ static int run_nodes(const struct bench_config *c, const struct baton_lock_ops *
         return -errno;
     }
     snprintf(name, sizeof(name), "bench-%ld", (long)getpid());
-    shared->users = c->nodes;
     fflush(NULL);
     unsigned made = 0;
     for (; made < c->nodes && !rc; made++) {

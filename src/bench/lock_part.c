@@ -207,18 +207,30 @@ int bench_part_open(const struct bench_config *c, const struct baton_lock_ops *k
     return rc || !c->given ? rc : make_far(c, p);
 }
 
+/* Until the processes of all nodes have closed what they use; one that hangs is not waited for longer. */
+static void wait_for_users(const struct bench_config *c, const struct bench_shared *shared)
+{
+    unsigned closed = 0;
+    for (int patience = 0; patience < 5000; patience++) {
+        while (closed < c->nodes && baton_word_load(&shared->closed[closed]))
+            closed++;
+        if (closed == c->nodes)
+            return;
+        poll(NULL, 0, 1);
+    }
+}
+
 /* A table is closed by its users before its maker. */
-int bench_part_close(const struct bench_config *c, struct bench_part *p, uint64_t *users,
-                     bool orderly)
+int bench_part_close(const struct bench_config *c, struct bench_part *p,
+                     struct bench_shared *shared, bool orderly)
 {
     int rc = 0;
     for (int maker = 0; maker < 2; maker++) {
         if (maker && c->given && orderly && !rc)
             rc = crew_meet(c->given, c->nodes, BENCH_SETUP_NS);
-        if (maker && users) {
-            baton_word_faa(users, UINT64_MAX);
-            for (int patience = 0; baton_word_load(users) && patience < 5000; patience++)
-                poll(NULL, 0, 1);
+        if (maker && shared) {
+            baton_word_store(&shared->closed[p->first], 1);
+            wait_for_users(c, shared);
         }
         for (unsigned i = 0; i < p->count; i++)
             for (unsigned h = 0; h < c->nodes; h++)

@@ -27,6 +27,7 @@ struct bench_shared *bench_shared_create(const struct bench_config *config, unsi
     size_t lines = part(&total, threads * sizeof(struct bench_line));
     size_t checks = part(&total, config->locks * sizeof(struct bench_lock_check));
     size_t zipf = part(&total, config->locks * sizeof(double));
+    size_t closed = part(&total, config->nodes * sizeof(uint64_t));
     char *memory = mmap(NULL, total, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
@@ -38,6 +39,7 @@ struct bench_shared *bench_shared_create(const struct bench_config *config, unsi
     s->threads = (struct bench_thread *)(memory + results);
     s->lines = (struct bench_line *)(memory + lines);
     s->checks = (struct bench_lock_check *)(memory + checks);
+    s->closed = (uint64_t *)(memory + closed);
     if (config->zipf > 0) {
         double sum = 0;
         s->zipf = (double *)(memory + zipf);

@@ -23,13 +23,13 @@ struct bench_shared {
     uint64_t ready;    /* threads that wait for the start */
     uint64_t begin_ns; /* 0: not yet */
     uint64_t stop;     /* a process has failed */
-    uint64_t users;    /* processes that have not closed their handles of the tables */
     size_t bytes;
     unsigned threads_n, locks_n;
     struct bench_thread *threads;
     struct bench_line *lines;
     struct bench_lock_check *checks;
-    double *zipf; /* cumulative weights, or null */
+    double *zipf;     /* cumulative weights, or null */
+    uint64_t *closed; /* by node: its process has closed its handles of the tables, or has ended */
 };
 
 struct bench_shared *bench_shared_create(const struct bench_config *config, unsigned threads);
