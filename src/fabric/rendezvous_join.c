@@ -116,21 +116,42 @@ static bool free_range(const struct baton_net *net, unsigned first, unsigned cou
     return true;
 }
 
+/* How many of them nobody has, but nobody can take again. */
+static unsigned used_up(const struct baton_net *net, unsigned first, unsigned count)
+{
+    unsigned n = 0;
+    for (unsigned i = first; i < first + count && i < net->nodes; i++)
+        n += baton_net_state(net, i) != BATON_NODE_ALIVE &&
+             baton_net_life(net, i) >= RENDEZVOUS_LIVES_MAX;
+    return n;
+}
+
 /* The numbers that the new member gets: those that nobody has had yet come first. */
 static int assign(const struct baton_net *net, const struct net_message *m, unsigned *first,
                   uint32_t *life)
 {
     if (m->node != NET_ANY) {
         *first = m->node;
-        return free_range(net, m->node, m->count, false, life)
-                   ? 0
-                   : baton_fail(-EBUSY, "node %u is taken, or is no place of this cluster of %u",
-                                m->node, net->nodes);
+        if (free_range(net, m->node, m->count, false, life))
+            return 0;
+        if (used_up(net, m->node, m->count))
+            return baton_fail(-EBUSY,
+                              "node %u has been taken %u times, no number can be more often: take "
+                              "another one, or found a new cluster",
+                              m->node, RENDEZVOUS_LIVES_MAX);
+        return baton_fail(-EBUSY, "node %u is taken, or is no place of this cluster of %u", m->node,
+                          net->nodes);
     }
     for (int fresh = 1; fresh >= 0; fresh--)
         for (*first = 0; *first < net->nodes; ++*first)
             if (free_range(net, *first, m->count, fresh, life))
                 return 0;
+    unsigned used = used_up(net, 0, net->nodes);
+    if (used)
+        return baton_fail(-EBUSY,
+                          "no room: %u of the %u numbers have been taken %u times, and can not be "
+                          "again: found a new cluster",
+                          used, net->nodes, RENDEZVOUS_LIVES_MAX);
     return baton_fail(-EBUSY, "all %u places of the cluster are taken", net->nodes);
 }
 

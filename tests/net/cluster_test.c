@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shows what a net of processes promises: numbers, blobs, names, who is there and who has gone; that
- * the death of node 0 stops joins and nothing else; that numbers get new lives. Four processes on
- * loopback do what they are told (net_test.h).
+ * the death of node 0 stops joins and nothing else; that numbers get new lives, and what is said when
+ * one has no more. Four processes on loopback do what they are told (net_test.h).
  */
 #include "net_test.h"
 
@@ -145,6 +145,7 @@ static void refusals(void)
     struct child c = child_start();
     CHECK(!baton_net_place_make(&empty));
     CHECK_IS(open_as(&c, 1, 0), -EBUSY);
+    CHECK(strstr(answer, "node 1 is taken"));
     CHECK_IS(open_as(&c, 900, 0), -EBUSY);
     CHECK_IS(open_as(&c, 0, NODES), -EADDRINUSE);
     node[3] = child_start();
@@ -197,6 +198,31 @@ static void several(void)
     baton_net_place_remove(&place);
 }
 
+/* A number is not taken when it has no lives left, and nobody says so. */
+static void lives(void)
+{
+    enum { LIVES = 128 };
+    CHECK(!baton_net_place_make(&place));
+    struct child a = child_start(), b = child_start();
+    uint64_t begin = test_now();
+    CHECK_IS(child_ask(&a, "open %s|0|2|0", place.options), 0);
+    for (int life = 1; life <= LIVES; life++) {
+        CHECK_IS(open_as(&b, life % 2 ? 1 : -1, 0), 0);
+        CHECK_IS(child_ask(&b, "life 1"), life);
+        CHECK_IS(child_ask(&b, "close"), 0);
+        CHECK(child_comes_to(&a, "state 1", BATON_NODE_LEFT));
+    }
+    printf("%d lives took %.2f s\n", LIVES, (double)(test_now() - begin) * 1e-9);
+    for (int first = -1; first < 2; first += 2) {
+        CHECK_IS(open_as(&b, first, 0), -EBUSY);
+        CHECK(strstr(answer, "128 times") && strstr(answer, "found a new cluster"));
+        CHECK(!strstr(answer, "is taken") && !strstr(answer, "are taken"));
+    }
+    child_end(&b);
+    child_end(&a);
+    baton_net_place_remove(&place);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -209,5 +235,6 @@ int main(void)
     without_node_0();
     end_all();
     several();
+    lives();
     return 0;
 }
