@@ -12,6 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/error.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -246,6 +248,15 @@ struct baton_coro *baton_coro_create(size_t stack_bytes, baton_coro_fn fn, void 
 #endif
     prepare(c, (char *)c);
     return c;
+}
+
+/* The kernel joins no two stacks: below each is a page with other rights. */
+int baton_coro_lacks(size_t index, size_t count)
+{
+    return baton_fail(-ENOMEM,
+                      "no memory for the stack of thread %zu of %zu; each takes two of the "
+                      "mappings that a process may have (vm.max_map_count)",
+                      index + 1, count);
 }
 
 void baton_coro_destroy(struct baton_coro *c)

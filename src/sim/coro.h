@@ -15,6 +15,9 @@ typedef void (*baton_coro_fn)(void *arg);
 /* A coroutine that has not begun. Null: no memory. The stack has an inaccessible page below it. */
 struct baton_coro *baton_coro_create(size_t stack_bytes, baton_coro_fn fn, void *arg);
 
+/* What to return when there was none for thread `index` of `count`: -ENOMEM, with words. */
+int baton_coro_lacks(size_t index, size_t count);
+
 /* Frees one that has ended or has not begun, or abandons one in the middle. Not from inside it. */
 void baton_coro_destroy(struct baton_coro *coro);
 

@@ -724,10 +724,7 @@ static int make_thread(struct sim *s, const struct baton_team *team, unsigned in
     t->driver = sim_thread_own(t);
     t->buffer = s->buffers + number * SIM_BUFFER_MAX;
     t->coro = baton_coro_create(SIM_STACK_BYTES, thread_main, t);
-    if (!t->coro)
-        return baton_fail(-ENOMEM, "no memory for the stack of thread %zu of %zu", number + 1,
-                          s->threads_n);
-    return 0;
+    return t->coro ? 0 : baton_coro_lacks(number, s->threads_n);
 }
 
 static int make_threads(struct sim *s, const struct baton_team *teams, unsigned count)

@@ -597,8 +597,7 @@ static int step_run(struct baton_cluster *cluster, const struct baton_team *team
             *t = (struct step_thread){.step = s, .team = &teams[i], .index = n};
             t->coro = baton_coro_create(STACK_BYTES, thread_main, t);
             if (!t->coro)
-                rc = baton_fail(-ENOMEM, "no memory for the stack of thread %zu of %zu", made + 1,
-                                total);
+                rc = baton_coro_lacks(made, total);
             else
                 s->ready[made++] = t;
         }
