@@ -111,7 +111,7 @@ static int alock_acquire_remote(const struct baton_lock *lock, struct baton_ep *
 {
     uint64_t before;
     alock_prepare(ep, waiter);
-    int rc = baton_queue_swap(ep, waiter, lock->line + REMOTE_TAIL * 8, &before);
+    int rc = baton_queue_swap(ep, waiter, lock->line + REMOTE_TAIL * 8, 0, &before);
     if (rc)
         return rc;
     if (before) {

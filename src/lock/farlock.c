@@ -265,30 +265,6 @@ static int step(struct baton_ep *ep, bool chain, baton_wid id)
     return chain ? 0 : baton_wait(ep, id);
 }
 
-/*
- * Swaps me into the tail, by a rcas that takes the value it just returned as the next guess. The
- * first guess is what the tail was when I last left this lock.
- */
-static int remote_swap(const struct baton_lock *lock, struct baton_ep *ep,
-                       struct baton_waiter *waiter, uint64_t *before)
-{
-    uint64_t guess, seen = waiter->own[HINT_LINE] == lock->line ? waiter->own[HINT_TAIL] : 0;
-    waiter->committed = 1;
-    do {
-        guess = seen;
-        int posted = baton_rcas(ep, &waiter->result[0], word_of(lock->line, REMOTE_TAIL), guess,
-                                waiter->self, BATON_ID_LOCK);
-        int rc = baton_wait(ep, BATON_ID_LOCK);
-        if (posted) /* never reached the queue */
-            waiter->committed = 0;
-        if (rc)
-            return rc;
-        seen = waiter->result[0];
-    } while (seen != guess);
-    *before = seen;
-    return 0;
-}
-
 /* What the rest of an acquire begins with. */
 enum doing { COMPETES, FETCHES, WAITS };
 
@@ -468,7 +444,9 @@ static int remote_acquire(const struct baton_lock *lock, struct baton_ep *ep,
     struct place place = {.group = group, .shift = shift};
     prepare(ep, waiter);
     waiter->own[LOST] = ep->lost;
-    int rc = remote_swap(lock, ep, waiter, &place.before);
+    /* The guess is what the tail was when I last left this lock. */
+    uint64_t guess = waiter->own[HINT_LINE] == lock->line ? waiter->own[HINT_TAIL] : 0;
+    int rc = baton_queue_swap(ep, waiter, word_of(lock->line, REMOTE_TAIL), guess, &place.before);
     return rc ? rc : remote_enter(lock, ep, waiter, wait, &place);
 }
 

@@ -24,7 +24,7 @@ static int mcs_acquire(const struct baton_lock *lock, struct baton_ep *ep,
 {
     uint64_t before;
     mcs_prepare(ep, waiter);
-    int rc = baton_queue_swap(ep, waiter, lock->line, &before);
+    int rc = baton_queue_swap(ep, waiter, lock->line, 0, &before);
     if (rc)
         return rc;
     baton_doorway(ep, waiter);

@@ -15,13 +15,13 @@
 /*
  * Leaves the waiter's address in the tail and says what was there. Plain NICs have no swap, so it is
  * a compare-and-swap that takes the value it just returned as its next guess: every failure means
- * that somebody else has moved on. The first guess is the free lock. The order of arrival is that of
- * the rcas that win.
+ * that somebody else has moved on. The first guess is the caller's; the free lock is 0. The order of
+ * arrival is that of the rcas that win.
  */
 static inline int baton_queue_swap(struct baton_ep *ep, struct baton_waiter *waiter,
-                                   baton_gptr tail, uint64_t *before)
+                                   baton_gptr tail, uint64_t first, uint64_t *before)
 {
-    uint64_t guess, seen = 0;
+    uint64_t guess, seen = first;
     waiter->committed = 1;
     do {
         guess = seen;
