@@ -202,11 +202,9 @@ static void report_csv(FILE *to, const struct bench_config *c, const struct benc
 
 /* ---- Table */
 
-/* "9.7us": three digits and a unit. */
-static const char *duration(char *out, size_t bytes, uint64_t ns)
+/* "9.7us": three digits and the unit that makes them least. */
+static const char *scaled(char *out, size_t bytes, double v, const char *const units[4])
 {
-    static const char *const units[] = {"ns", "us", "ms", "s"};
-    double v = (double)ns;
     unsigned u = 0;
     while (v >= 999.5 && u < 3) {
         v /= 1000;
@@ -220,20 +218,16 @@ static const char *duration(char *out, size_t bytes, uint64_t ns)
     return out;
 }
 
+static const char *duration(char *out, size_t bytes, uint64_t ns)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    return scaled(out, bytes, (double)ns, units);
+}
+
 static const char *count_text(char *out, size_t bytes, double v)
 {
     static const char *const units[] = {"", "k", "M", "G"};
-    unsigned u = 0;
-    while (v >= 999.5 && u < 3) {
-        v /= 1000;
-        u++;
-    }
-    snprintf(out, bytes,
-             v < 9.95 && u   ? "%.2f%s"
-             : v < 99.5 && u ? "%.1f%s"
-                             : "%.0f%s",
-             v, units[u]);
-    return out;
+    return scaled(out, bytes, v, units);
 }
 
 static void class_table(FILE *to, const struct bench_class *c)
