@@ -2,10 +2,13 @@
 /* Numbers, settings and folders given to options. */
 #include "args.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,19 +24,29 @@ double arg_number(struct argp_state *state, const char *option, const char *arg,
     errno = 0;
     double v = strtod(arg, &end);
     if (!*arg || *end || errno || !(v >= least && v <= most))
-        argp_error(state, "--%s %s: a number from %.12g to %.12g is needed", option, arg, least,
-                   most);
+        argp_error(state, "--%s takes a number from %.12g to %.12g, not \"%s\"", option, least,
+                   most, arg);
     return v;
 }
 
-long arg_whole(struct argp_state *state, const char *option, const char *arg, long least, long most)
+uint64_t arg_whole(struct argp_state *state, const char *option, const char *arg, uint64_t least,
+                   uint64_t most)
 {
     char *end;
     errno = 0;
-    long v = strtol(arg, &end, 10);
-    if (!*arg || *end || errno || v < least || v > most)
-        argp_error(state, "--%s %s: a whole number from %ld to %ld is needed", option, arg, least,
-                   most);
+    unsigned long long v = strtoull(arg, &end, strncasecmp(arg, "0x", 2) ? 10 : 16);
+    if (!isdigit((unsigned char)*arg) || *end || errno || v < least || v > most)
+        argp_error(state, "--%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not \"%s\"",
+                   option, least, most, arg);
+    return v;
+}
+
+double arg_seconds(struct argp_state *state, const char *option, const char *arg)
+{
+    char *end;
+    double v = strtod(arg, &end);
+    if (end == arg || *end || !(v > 0 && v <= 1e9))
+        argp_error(state, "--%s takes a number of seconds, not \"%s\"", option, arg);
     return v;
 }
 

@@ -4,13 +4,15 @@
 #define BATON_TOOL_ARGS_H
 
 #include <argp.h>
+#include <stdint.h>
 
 #define ARG_SETTING_MAX 250 /* characters; the settings of a fabric are read into 256 bytes each */
 
 double arg_number(struct argp_state *state, const char *option, const char *arg, double least,
                   double most);
-long arg_whole(struct argp_state *state, const char *option, const char *arg, long least,
-               long most);
+uint64_t arg_whole(struct argp_state *state, const char *option, const char *arg, uint64_t least,
+                   uint64_t most); /* 0x before it: in hexadecimal */
+double arg_seconds(struct argp_state *state, const char *option, const char *arg); /* above 0 */
 
 /* The value of an option that becomes a setting of a fabric: a comma would begin another one. */
 const char *arg_setting(struct argp_state *state, const char *option, const char *arg);

@@ -203,13 +203,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->nodes = (unsigned)arg_whole(state, "nodes", arg, 1, 4096);
         break;
     case OPT_THREADS:
-        a->threads = arg_whole(state, "threads", arg, 0, 4096);
+        a->threads = (long)arg_whole(state, "threads", arg, 0, 4096);
         break;
     case OPT_LOCAL:
-        a->local = arg_whole(state, "local", arg, 0, 4096);
+        a->local = (long)arg_whole(state, "local", arg, 0, 4096);
         break;
     case OPT_REMOTE:
-        a->remote = arg_whole(state, "remote", arg, 0, 4096);
+        a->remote = (long)arg_whole(state, "remote", arg, 0, 4096);
         break;
     case OPT_LOCKS:
         c->locks = (unsigned)arg_whole(state, "locks", arg, 1, 10000000);
@@ -224,10 +224,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         take_param(state, a, arg);
         break;
     case OPT_LOCAL_CS:
-        c->local_cs_ns = (uint64_t)arg_whole(state, "local-cs", arg, 0, 1000000000);
+        c->local_cs_ns = arg_whole(state, "local-cs", arg, 0, 1000000000);
         break;
     case OPT_REMOTE_CS:
-        c->remote_cs_ns = (uint64_t)arg_whole(state, "remote-cs", arg, 0, 1000000000);
+        c->remote_cs_ns = arg_whole(state, "remote-cs", arg, 0, 1000000000);
         break;
     case OPT_DURATION:
         c->duration_s = arg_number(state, "duration", arg, 0.0001, 1e6);
@@ -243,7 +243,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         c->pin = true;
         break;
     case OPT_SEED:
-        c->seed = (uint64_t)arg_whole(state, "seed", arg, 0, 0x7fffffffffffffff);
+        c->seed = arg_whole(state, "seed", arg, 0, 0x7fffffffffffffff);
         break;
     case OPT_FORMAT:
         if (!strcmp(arg, "table"))

@@ -9,44 +9,26 @@
 
 #include <baton/error.h>
 
+#include "args.h"
 #include "check_picture.h"
 
 static const char *const verdicts[] = {"Verified", "Violated", "Unknown"};
-
-uint64_t check_whole(struct argp_state *state, const char *name, const char *arg, uint64_t most)
-{
-    char *end;
-    errno = 0;
-    uint64_t v = strtoull(arg, &end, 0);
-    if (!*arg || *end || errno || *arg == '-' || v > most)
-        argp_error(state, "--%s %s: a whole number up to %" PRIu64 " is needed", name, arg, most);
-    return v;
-}
-
-static double seconds(struct argp_state *state, const char *arg)
-{
-    char *end;
-    double v = strtod(arg, &end);
-    if (!*arg || *end || !(v > 0 && v < 1e9))
-        argp_error(state, "--timeout %s: a number of seconds is needed", arg);
-    return v;
-}
 
 bool check_common_option(int key, char *arg, struct argp_state *state, struct check_common *c)
 {
     struct sim_explore *x = &c->explore;
     switch (key) {
     case OPT_MAX_RUNS:
-        x->runs_max = check_whole(state, "max-runs", arg, UINT64_MAX);
+        x->runs_max = arg_whole(state, "max-runs", arg, 0, UINT64_MAX);
         return true;
     case OPT_MAX_STATES:
-        x->states_max = check_whole(state, "max-states", arg, UINT64_MAX);
+        x->states_max = arg_whole(state, "max-states", arg, 0, UINT64_MAX);
         return true;
     case OPT_TIMEOUT:
-        x->seconds_max = seconds(state, arg);
+        x->seconds_max = arg_seconds(state, "timeout", arg);
         return true;
     case OPT_CONTEXT_BOUND:
-        x->context_bound = (int)check_whole(state, "context-bound", arg, 1000);
+        x->context_bound = (int)arg_whole(state, "context-bound", arg, 0, 1000);
         return true;
     case OPT_SELF_CHECK:
         x->self_check = true;

@@ -59,8 +59,6 @@ struct check_subject {
     struct check_schedule head; /* of schedule files, without steps */
 };
 
-uint64_t check_whole(struct argp_state *state, const char *name, const char *arg, uint64_t most);
-
 /* Takes one of the common options; false: it is none. */
 bool check_common_option(int key, char *arg, struct argp_state *state, struct check_common *c);
 

@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "check/standing.h"
+#include "args.h"
 #include "check_common.h"
 
 enum {
@@ -73,13 +74,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->kind = arg;
         break;
     case OPT_LOCAL:
-        c->local = (unsigned)check_whole(state, "local", arg, SIM_THREADS_MAX);
+        c->local = (unsigned)arg_whole(state, "local", arg, 0, SIM_THREADS_MAX);
         break;
     case OPT_REMOTE:
-        c->remote = (unsigned)check_whole(state, "remote", arg, SIM_THREADS_MAX);
+        c->remote = (unsigned)arg_whole(state, "remote", arg, 0, SIM_THREADS_MAX);
         break;
     case OPT_ROUNDS:
-        c->rounds = (unsigned)check_whole(state, "rounds", arg, 8);
+        c->rounds = (unsigned)arg_whole(state, "rounds", arg, 0, 8);
         break;
     case OPT_DATA:
         for (c->data = 0; c->data < CHECK_DATA_KINDS; c->data++)
@@ -104,7 +105,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         c->swap = true;
         break;
     case OPT_FIRST_TICKET:
-        c->first_ticket = check_whole(state, "first-ticket", arg, UINT64_MAX);
+        c->first_ticket = arg_whole(state, "first-ticket", arg, 0, UINT64_MAX);
         break;
     case OPT_NO_GFENCE:
         c->no_gfence = true;
@@ -122,7 +123,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->all = a->quick = true;
         break;
     case OPT_JOBS:
-        a->jobs = (unsigned)check_whole(state, "jobs", arg, 256);
+        a->jobs = (unsigned)arg_whole(state, "jobs", arg, 0, 256);
         break;
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected \"%s\"; all is said by options", arg);

@@ -34,13 +34,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->profile = arg_setting(state, "profile", arg);
         break;
     case OPT_SEEDS:
-        o->seeds = (unsigned)arg_number(state, "seeds", arg, 1, 100);
+        o->seeds = (unsigned)arg_whole(state, "seeds", arg, 1, 100);
         break;
     case OPT_LENGTH:
         o->length = arg_number(state, "length", arg, 0.01, 1000);
         break;
     case OPT_JOBS:
-        o->jobs = (unsigned)arg_number(state, "jobs", arg, 1, 1024);
+        o->jobs = (unsigned)arg_whole(state, "jobs", arg, 1, 1024);
         break;
     case OPT_QUICK:
         o->quick = true;

@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "args.h"
 #include "base/clock.h"
 #include "litmus_file.h"
 #include "litmus_print.h"
@@ -127,13 +128,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->variants |= (unsigned)value;
         return 0;
     case 'j':
-        o->jobs = (unsigned)litmus_number(state, "jobs", arg, 1, 1024);
+        o->jobs = (unsigned)arg_whole(state, "jobs", arg, 1, 1024);
         return 0;
     case OPT_MAX_STATES:
-        o->max_states = litmus_number(state, "max-states", arg, 1, UINT64_MAX);
+        o->max_states = arg_whole(state, "max-states", arg, 1, UINT64_MAX);
         return 0;
     case OPT_TIMEOUT:
-        o->timeout_s = litmus_seconds(state, arg);
+        o->timeout_s = arg_seconds(state, "timeout", arg);
         return 0;
     case OPT_JSON:
         o->json = true;

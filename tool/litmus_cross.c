@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "args.h"
 #include "base/clock.h"
 #include "litmus_file.h"
 #include "litmus_size.h"
@@ -361,7 +362,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &o->size;
         return 0;
     case OPT_JOBS:
-        o->jobs = (unsigned)litmus_number(state, "jobs", arg, 1, JOBS_MAX);
+        o->jobs = (unsigned)arg_whole(state, "jobs", arg, 1, JOBS_MAX);
         return 0;
     case OPT_KEEP_GOING:
         o->keep_going = true;
@@ -379,10 +380,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->naive = true;
         return 0;
     case OPT_MAX_STATES:
-        o->max_states = litmus_number(state, "max-states", arg, 1, UINT64_MAX);
+        o->max_states = arg_whole(state, "max-states", arg, 1, UINT64_MAX);
         return 0;
     case OPT_TIMEOUT:
-        o->timeout = litmus_seconds(state, arg);
+        o->timeout = arg_seconds(state, "timeout", arg);
         return 0;
     case ARGP_KEY_ARG:
         if (litmus_paths_add(&o->files, arg))

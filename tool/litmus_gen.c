@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "args.h"
 #include "base/clock.h"
 #include "litmus_file.h"
 #include "litmus_size.h"
@@ -45,7 +46,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         g->count_only = true;
         return 0;
     case OPT_TIMEOUT:
-        g->timeout_s = litmus_seconds(state, arg);
+        g->timeout_s = arg_seconds(state, "timeout", arg);
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "no argument is expected, found \"%s\"", arg);

@@ -13,6 +13,7 @@
 
 #include <baton/error.h>
 
+#include "args.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "litmus_file.h"
@@ -124,7 +125,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         choose_fabric(state, s, arg);
         return 0;
     case OPT_NODES:
-        s->nodes = (unsigned)litmus_number(state, "nodes", arg, 1, LITMUS_NODES_MAX);
+        s->nodes = (unsigned)arg_whole(state, "nodes", arg, 1, LITMUS_NODES_MAX);
         return 0;
     case OPT_OPTIONS:
         fleet->options = arg;
@@ -136,16 +137,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         choose_kind(state, s, arg);
         return 0;
     case OPT_RUNS:
-        s->all.runs = litmus_number(state, "runs", arg, 1, UINT64_C(1000000000000));
+        s->all.runs = arg_whole(state, "runs", arg, 1, UINT64_C(1000000000000));
         return 0;
     case OPT_SEED:
-        fleet->settings.seed = litmus_number(state, "seed", arg, 0, UINT64_MAX);
+        fleet->settings.seed = arg_whole(state, "seed", arg, 0, UINT64_MAX);
         return 0;
     case OPT_BATCH:
-        fleet->settings.batch = (unsigned)litmus_number(state, "batch", arg, 1, 4096);
+        fleet->settings.batch = (unsigned)arg_whole(state, "batch", arg, 1, 4096);
         return 0;
     case OPT_ROUND:
-        fleet->settings.round = (int64_t)litmus_number(state, "round", arg, 0, INT64_MAX);
+        fleet->settings.round = (int64_t)arg_whole(state, "round", arg, 0, INT64_MAX);
         return 0;
     case OPT_SHOW:
         if (strcmp(arg, "cond") && strcmp(arg, "all"))
@@ -162,11 +163,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         fleet->swap = true;
         return 0;
     case OPT_PATIENCE:
-        fleet->settings.patience_ns =
-            litmus_number(state, "patience", arg, 1, 100000) * 1000000000u;
+        fleet->settings.patience_ns = arg_whole(state, "patience", arg, 1, 100000) * 1000000000u;
         return 0;
     case OPT_MAX_STATES:
-        s->all.max_states = litmus_number(state, "max-states", arg, 1, UINT64_MAX);
+        s->all.max_states = arg_whole(state, "max-states", arg, 1, UINT64_MAX);
         return 0;
     case ARGP_KEY_END:
         if (fleet->swap && !crew_is_simulated(fleet->fabric))

@@ -2,12 +2,11 @@
 /* The options that say which programs to generate. */
 #include "litmus_size.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "args.h"
 
 enum {
     OPT_MODEL = 'm',
@@ -44,27 +43,6 @@ static const struct argp_option options[] = {
     {0},
 };
 
-uint64_t litmus_number(struct argp_state *state, const char *option, const char *arg,
-                       uint64_t least, uint64_t most)
-{
-    char *end;
-    errno = 0;
-    unsigned long long n = strtoull(arg, &end, 10);
-    if (!isdigit((unsigned char)arg[0]) || *end || errno || n < least || n > most)
-        argp_error(state, "--%s takes a number from %" PRIu64 " to %" PRIu64 ", not \"%s\"", option,
-                   least, most, arg);
-    return n;
-}
-
-double litmus_seconds(struct argp_state *state, const char *arg)
-{
-    char *end;
-    double s = strtod(arg, &end);
-    if (end == arg || *end || !(s > 0) || s > 1e9)
-        argp_error(state, "--timeout takes a number of seconds, found \"%s\"", arg);
-    return s;
-}
-
 static uint32_t kinds(struct argp_state *state, const char *arg)
 {
     uint32_t set = 0;
@@ -97,32 +75,32 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_RANDOM:
         s->random = true;
-        s->count = litmus_number(state, "random", arg, 0, UINT64_MAX);
+        s->count = arg_whole(state, "random", arg, 0, UINT64_MAX);
         return 0;
     case OPT_SEED:
-        s->seed = litmus_number(state, "seed", arg, 0, UINT64_MAX);
+        s->seed = arg_whole(state, "seed", arg, 0, UINT64_MAX);
         return 0;
     case OPT_FROM:
-        s->from = litmus_number(state, "from", arg, 0, UINT64_MAX);
+        s->from = arg_whole(state, "from", arg, 0, UINT64_MAX);
         return 0;
     case OPT_LIMIT:
-        s->limit = litmus_number(state, "limit", arg, 0, UINT64_MAX);
+        s->limit = arg_whole(state, "limit", arg, 0, UINT64_MAX);
         return 0;
     case OPT_NODES:
-        s->size.nodes = (int)litmus_number(state, "nodes", arg, 1, BATON_GEN_NODES_MAX);
+        s->size.nodes = (int)arg_whole(state, "nodes", arg, 1, BATON_GEN_NODES_MAX);
         return 0;
     case OPT_THREADS:
-        s->size.threads = (int)litmus_number(state, "threads", arg, 1, BATON_GEN_THREADS_MAX);
+        s->size.threads = (int)arg_whole(state, "threads", arg, 1, BATON_GEN_THREADS_MAX);
         return 0;
     case OPT_OPS:
-        s->size.ops = (int)litmus_number(state, "ops", arg, 1, BATON_GEN_OPS_MAX);
+        s->size.ops = (int)arg_whole(state, "ops", arg, 1, BATON_GEN_OPS_MAX);
         return 0;
     case OPT_TOTAL:
         s->size.ops_total =
-            (int)litmus_number(state, "total", arg, 1, BATON_GEN_THREADS_MAX * BATON_GEN_OPS_MAX);
+            (int)arg_whole(state, "total", arg, 1, BATON_GEN_THREADS_MAX * BATON_GEN_OPS_MAX);
         return 0;
     case OPT_LOCATIONS:
-        s->size.locations = (int)litmus_number(state, "locations", arg, 1, BATON_GEN_LOCATIONS_MAX);
+        s->size.locations = (int)arg_whole(state, "locations", arg, 1, BATON_GEN_LOCATIONS_MAX);
         return 0;
     case OPT_KINDS:
         s->size.kinds = kinds(state, arg);

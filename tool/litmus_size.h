@@ -36,11 +36,4 @@ void litmus_size_name(const struct litmus_size *s, uint64_t index, char name[LIT
 /* One line that says which programs these are. */
 void litmus_size_describe(const struct litmus_size *s, char *buf, size_t size);
 
-/* An option's number, within bounds; does not return otherwise. */
-uint64_t litmus_number(struct argp_state *state, const char *option, const char *arg,
-                       uint64_t least, uint64_t most);
-
-/* The number of seconds of --timeout; does not return otherwise. */
-double litmus_seconds(struct argp_state *state, const char *arg);
-
 #endif

@@ -15,6 +15,7 @@
 #include <baton/error.h>
 #include <baton/fabric.h>
 
+#include "args.h"
 #include "members.h"
 
 #define LOOK_MS 100
@@ -43,15 +44,6 @@ struct args {
     bool quiet;
 };
 
-static unsigned number(struct argp_state *state, const char *arg, unsigned least)
-{
-    char *end;
-    unsigned long value = strtoul(arg, &end, 10);
-    if (*arg < '0' || *arg > '9' || *end || value < least || value > BATON_NODES_MAX)
-        argp_error(state, "\"%s\": a number from %u to %u is needed", arg, least, BATON_NODES_MAX);
-    return (unsigned)value;
-}
-
 static uint64_t bytes(struct argp_state *state, const char *arg)
 {
     static const char units[] = "kmg";
@@ -76,13 +68,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->opts.fabric = arg;
         return 0;
     case OPT_NODES:
-        a->opts.nodes = number(state, arg, 1);
+        a->opts.nodes = (unsigned)arg_whole(state, "nodes", arg, 1, BATON_NODES_MAX);
         return 0;
     case OPT_NUMBER:
-        a->opts.first = (int)number(state, arg, 0);
+        a->opts.first = (int)arg_whole(state, "number", arg, 0, BATON_NODES_MAX);
         return 0;
     case OPT_LOCAL:
-        a->opts.local = number(state, arg, 1);
+        a->opts.local = (unsigned)arg_whole(state, "local", arg, 1, BATON_NODES_MAX);
         return 0;
     case OPT_CLUSTER:
         a->opts.name = arg;

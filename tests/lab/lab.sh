@@ -110,6 +110,7 @@ wrong() {
 wrong --profile no-such
 wrong --profile cx6,faults=all
 wrong --seeds 0
+wrong --seeds 1.5
 wrong --out "$work/none/bad"
 : >"$work/file"
 wrong --out "$work/file"

@@ -124,8 +124,8 @@ status() {
     ends 2 'there is no model "sc"' check -m sc fig5.litmus
     ends 2 'there is no variant "x"' check --variant x fig5.litmus
     ends 2 'cond or all' check --show some fig5.litmus
-    ends 2 ': --jobs takes a number from 1' check -j x fig5.litmus
-    ends 2 ': --max-states takes a number from 1' check --max-states x fig5.litmus
+    ends 2 ': --jobs takes a whole number from 1' check -j x fig5.litmus
+    ends 2 ': --max-states takes a whole number from 1' check --max-states x fig5.litmus
     ends 2 'Usage:' check
     ends 3 'Observation fig4b Unknown' check --max-states 1 fig4b.litmus
     ends 3 '"observation":"Unknown"' check --json --max-states 1 fig4b.litmus

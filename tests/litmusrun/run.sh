@@ -166,8 +166,8 @@ status() {
     ends 2 'Observation fig5 ' --runs 100 "$tmp/x.litmus" fig5.litmus
     ends 2 '--model takes tso, wait, spec or impl' --model sc fig5.litmus
     ends 2 'no lock "none"; there is: ts' --lock none fig8a.litmus
-    ends 2 '--runs takes a number from 1' --runs 0 fig5.litmus
-    ends 2 '--batch takes a number from 1' --batch x fig5.litmus
+    ends 2 '--runs takes a whole number from 1' --runs 0 fig5.litmus
+    ends 2 '--batch takes a whole number from 1' --batch x fig5.litmus
     ends 2 'cond or all' --show some fig5.litmus
     ends 2 '--swap goes with --fabric step and sim' --swap fig5.litmus
     ends 0 '1 tests, 1 skipped' --model wait fig5-poll.litmus
