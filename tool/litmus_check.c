@@ -712,8 +712,8 @@ static int run(const struct cmd *self, int argc, char **argv)
     struct state s = {.options = {.jobs = 1}};
     double start = baton_clock_s(CLOCK_MONOTONIC);
     argp_parse(self->argp, argc, argv, 0, NULL, &s);
-    if ((s.options.dot && litmus_make_folder(s.options.dot)) ||
-        (s.options.svg && litmus_make_folder(s.options.svg))) {
+    if ((s.options.dot && arg_folder(argv[0], s.options.dot)) ||
+        (s.options.svg && arg_folder(argv[0], s.options.svg))) {
         litmus_paths_fini(&s.paths);
         return CMD_USAGE;
     }

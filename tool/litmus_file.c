@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "model/parse.h"
 
@@ -159,17 +158,6 @@ int litmus_read(const char *path, struct baton_program *program)
     rc = check_name(path, program);
     if (rc)
         baton_program_fini(program);
-    return rc;
-}
-
-int litmus_make_folder(const char *path)
-{
-    struct stat found;
-    int rc = mkdir(path, 0777) ? -errno : 0;
-    if (rc == -EEXIST)
-        rc = stat(path, &found) ? -errno : S_ISDIR(found.st_mode) ? 0 : -ENOTDIR;
-    if (rc)
-        fprintf(stderr, "cannot make folder %s: %s\n", path, strerror(-rc));
     return rc;
 }
 

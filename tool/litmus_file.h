@@ -35,9 +35,6 @@ void litmus_paths_fini(struct litmus_paths *paths);
  */
 int litmus_read(const char *path, struct baton_program *program);
 
-/* Makes the folder unless it is there. 0, or a negative errno with a message on standard error. */
-int litmus_make_folder(const char *path);
-
 /* Says why a program does not run under a model. */
 void litmus_refuse(const char *path, enum baton_model model, const char *reason);
 

@@ -142,7 +142,7 @@ static int run(const struct cmd *self, int argc, char **argv)
     litmus_size_init(&g.size);
     argp_parse(self->argp, argc, argv, 0, NULL, &g);
     litmus_size_finish(&g.size);
-    if (g.folder && !g.count_only && litmus_make_folder(g.folder))
+    if (g.folder && !g.count_only && arg_folder(argv[0], g.folder))
         return CMD_USAGE;
     /* Where the programs themselves scroll by, they are progress enough. */
     g.tells = isatty(STDERR_FILENO) && (g.folder || g.count_only || !isatty(STDOUT_FILENO));

@@ -166,8 +166,8 @@ picture() {
     "$baton" litmus check -m tso --dot "$tmp/new" fig5.litmus >"$tmp/out" || wrong "status $?"
     [ -s "$tmp/new/fig5-tso.dot" ] || wrong "no picture in a new folder"
     ends 0 Observation check -m tso --dot "$tmp/new" fig5.litmus
-    ends 2 "cannot make folder $tmp/none/new: No such file" check --dot "$tmp/none/new" fig5.litmus
-    ends 2 "cannot make folder $tmp/out: Not a directory" check --svg "$tmp/out" fig5.litmus
+    ends 2 ": $tmp/none/new: No such file" check --dot "$tmp/none/new" fig5.litmus
+    ends 2 ": $tmp/out: Not a directory" check --svg "$tmp/out" fig5.litmus
     ends 2 "$tmp/locked/fig5-tso.dot: Is a directory" check -m tso --dot "$tmp/locked" fig5.litmus
     if command -v dot >/dev/null; then
         ends 0 'Observation' check -m tso --svg "$tmp" fig5.litmus

@@ -106,5 +106,5 @@ if command -v script >/dev/null; then
 fi
 status 0 gen --random 3 --output "$dir/new"
 status 2 gen --random 3 --output "$dir/none/new"
-grep -q "cannot make folder $dir/none/new: No such file" "$dir/err" || fail "$(cat "$dir/err")"
+grep -q ": $dir/none/new: No such file" "$dir/err" || fail "$(cat "$dir/err")"
 exit $failed
