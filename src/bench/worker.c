@@ -189,19 +189,17 @@ static int way_leave(struct check_way *w, const struct chosen *lock, uint64_t co
     return 0;
 }
 
-int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
+/* Until the time is over, or something fails; holds no lock at the end. */
+static int rounds(struct baton_ep *ep, unsigned thread, const struct bench_node *node,
+                  struct baton_waiter *waiter)
 {
-    const struct bench_node *node = arg;
     const struct bench_config *config = node->config;
     struct bench_shared *s = node->shared;
     unsigned self = node->first_thread + thread;
     struct bench_thread *t = &s->threads[self];
-    struct baton_waiter *waiter;
     struct baton_random random;
     struct baton_stats before, after;
-    int rc = baton_waiter_open(ep, &waiter);
-    if (rc)
-        return give_up(config, t, s, rc, "opening a waiter");
+    int rc;
     if (config->pin && !node->simulated)
         pin(self);
     baton_random_init(&random, config->seed * 1000003 + self);
@@ -237,19 +235,21 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
         class->round_trips_acquire += after.waited_round_trips - before.waited_round_trips;
         class->ops_acquire += remote_ops(&after) - remote_ops(&before);
         uint64_t counter;
-        if ((rc = way_enter(&way, &chosen, baton_lock_token(waiter), &counter, &t->findings)))
-            return give_up(config, t, s, rc, "the words of the checks");
+        rc = way_enter(&way, &chosen, baton_lock_token(waiter), &counter, &t->findings);
         uint64_t work = is_local ? config->local_cs_ns : config->remote_cs_ns;
-        if (work)
+        if (!rc && work)
             baton_delay(ep, work);
-        if ((rc = way_leave(&way, &chosen, counter, &t->findings)))
-            return give_up(config, t, s, rc, "the words of the checks");
+        if (!rc)
+            rc = way_leave(&way, &chosen, counter, &t->findings);
 
         uint64_t leaving = baton_now(ep);
         baton_ep_stats(ep, &before);
-        rc = baton_lock_release(&lock, ep, waiter);
+        /* Whatever has failed: the others wait for it. */
+        int released = baton_lock_release(&lock, ep, waiter);
         if (rc)
-            return give_up(config, t, s, rc, "release");
+            return give_up(config, t, s, rc, "the words of the checks");
+        if (released)
+            return give_up(config, t, s, released, "release");
         baton_ep_stats(ep, &after);
         class->round_trips_release += after.waited_round_trips - before.waited_round_trips;
         class->ops_release += remote_ops(&after) - remote_ops(&before);
@@ -281,6 +281,22 @@ int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
         start = next;
     }
     t->done = 1;
-    rc = baton_waiter_close(ep, waiter);
-    return config->faults && bench_is_fault(rc) ? 0 : rc;
+    return 0;
+}
+
+int bench_thread_body(struct baton_ep *ep, unsigned thread, void *arg)
+{
+    const struct bench_node *node = arg;
+    const struct bench_config *config = node->config;
+    struct bench_shared *s = node->shared;
+    struct baton_waiter *waiter;
+    int rc = baton_waiter_open(ep, &waiter);
+    if (rc)
+        return give_up(config, &s->threads[node->first_thread + thread], s, rc, "opening a waiter");
+    rc = rounds(ep, thread, node, waiter);
+    /* After a failure too: what the last release has left on its way may be lost with it, and this is who notices. */
+    int close_rc = baton_waiter_close(ep, waiter);
+    if (rc)
+        return rc;
+    return config->faults && bench_is_fault(close_rc) ? 0 : close_rc;
 }

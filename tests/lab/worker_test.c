@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shows that a thread of the benchmark which an error of the network has hit leaves nobody waiting. The words of the
+ * checks lie in far memory, as in a given cluster; one operation of one of two remote threads fails, of those too
+ * that it does while it holds the lock and of those that nobody waits for. All threads end, with every kind: who
+ * waits for a lock gets it, or hears that it is broken.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bench/worker.h"
+
+#define CHECK(cond)                                                                                \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            printf("%s:%d: not so: %s; %s [%s]\n", __FILE__, __LINE__, #cond, trial,               \
+                   baton_error_detail());                                                          \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+enum { NODES = 2, THREADS = 3, LOCKS = 1, HOST = 0, GUEST = 1, MOST = 10 };
+
+static char trial[80];
+static struct baton_fault_rule rule;
+static bool fired;
+
+static void *segment(struct baton_node *node, size_t bytes, baton_gptr *at)
+{
+    void *memory;
+    CHECK(!baton_segment_create(node, bytes, BATON_READ | BATON_WRITE, NULL, 0, at));
+    CHECK(!baton_ptr(node, *at, bytes, &memory));
+    return memory;
+}
+
+static int body(struct baton_ep *ep, unsigned thread, void *arg)
+{
+    bool victim = ep->node == GUEST && thread == 0;
+    if (victim)
+        CHECK(!baton_ep_faults(ep, &rule, 1));
+    int rc = bench_thread_body(ep, thread, arg);
+    struct baton_ep_fault fault;
+    baton_ep_error(ep, &fault);
+    if (victim)
+        fired = fault.rc != 0;
+    return rc;
+}
+
+static void run(const struct baton_lock_ops *kind)
+{
+    struct baton_cluster_opts opts = BATON_CLUSTER_OPTS;
+    struct baton_table_opts table_opts = {
+        .size = sizeof(table_opts), .kind = kind->name, .count = 1};
+    char name[BATON_NAME_MAX + 1];
+    struct baton_cluster *cluster;
+    struct baton_ep *eps[NODES];
+    struct baton_table *tables[NODES][NODES] = {{0}};
+    struct bench_node nodes[NODES];
+    baton_gptr base[NODES];
+    /* Which crew it is is nothing that a thread asks. */
+    struct bench_config config = {.fabric = "shm",
+                                  .nodes = NODES,
+                                  .local_threads = 1,
+                                  .remote_threads = THREADS - 1,
+                                  .locks = LOCKS,
+                                  .remote_cs_ns = 1000,
+                                  .duration_s = 0.02,
+                                  .seed = 1,
+                                  .given = (struct crew *)&config};
+    struct bench_shared *shared = bench_shared_create(&config, THREADS);
+    CHECK(shared);
+    snprintf(name, sizeof(name), "worker-%ld", (long)getpid());
+    opts.name = name;
+    opts.nodes = opts.local = NODES;
+    CHECK(!baton_cluster_open(&opts, &cluster));
+    for (unsigned n = 0; n < NODES; n++) {
+        struct baton_node *node = baton_cluster_node(cluster, n);
+        nodes[n] = (struct bench_node){.config = &config,
+                                       .shared = shared,
+                                       .tables = tables[n],
+                                       .hosts = 1,
+                                       .host = HOST,
+                                       .first_thread = n,
+                                       .far = {.threads = THREADS, .node = n, .base = base}};
+        struct bench_far *far = &nodes[n].far;
+        size_t room = (THREADS - 1) * bench_far_local_bytes(THREADS);
+        CHECK(!baton_ep_open(node, &eps[n]));
+        far->room = segment(node, room, &far->room_at);
+        if (n == HOST)
+            far->own = segment(node, bench_far_bytes(THREADS, LOCKS), &base[HOST]);
+        CHECK(!(n == HOST ? baton_table_create(eps[n], "t", &table_opts, &tables[n][HOST])
+                          : baton_table_open(eps[n], "t", 0, &tables[n][HOST])));
+    }
+    baton_word_store(&shared->begin_ns, baton_now(eps[HOST]));
+    struct baton_team teams[] = {{HOST, 1, body, &nodes[HOST]},
+                                 {GUEST, THREADS - 1, body, &nodes[GUEST]}};
+    alarm(60);
+    int rc = baton_run(cluster, teams, NODES);
+    alarm(0);
+    CHECK(!rc || fired);
+    CHECK(!shared->threads[0].findings.exclusion_violations);
+    for (unsigned n = NODES; n-- > 0;) {
+        CHECK(!baton_table_close(eps[n], tables[n][HOST]));
+        CHECK(!baton_ep_close(eps[n]));
+    }
+    CHECK(!baton_cluster_close(cluster));
+    bench_shared_destroy(shared);
+}
+
+static void out_of_time(int signal)
+{
+    static const char words[] = "somebody waits for ever: ";
+    if (write(STDOUT_FILENO, words, sizeof(words) - 1) < 0 ||
+        write(STDOUT_FILENO, trial, sizeof(trial)) < 0)
+        _exit(2);
+    _exit(1);
+}
+
+int main(void)
+{
+    static const char *const names[BATON_OP_KINDS] = {"put", "get", "rcas", "rfaa"};
+    signal(SIGALRM, out_of_time);
+    for (const struct baton_lock_ops *const *k = baton_lock_kinds(); *k; k++) {
+        unsigned all = 0;
+        for (unsigned op = 0; op < BATON_OP_KINDS; op++) {
+            unsigned missed = 0;
+            for (uint64_t nth = 1; nth <= MOST && missed < 2; nth++) {
+                snprintf(trial, sizeof(trial), "%s, %s number %u fails", (*k)->name, names[op],
+                         (unsigned)nth);
+                rule = (struct baton_fault_rule){op, nth, -EACCES, 0};
+                run(*k);
+                all += fired;
+                missed += !fired;
+            }
+        }
+        printf("%s: %u faults\n", (*k)->name, all);
+        CHECK(all >= MOST);
+    }
+    return 0;
+}
