@@ -83,7 +83,8 @@ int litmus_holder_open(struct litmus_holder *h, struct baton_ep *ep,
     if (!plan->locks_n)
         return 0;
     h->waiter = calloc(plan->held_most, sizeof(*h->waiter));
-    if (!h->waiter)
+    h->held = calloc(plan->held_most, sizeof(*h->held));
+    if (!h->waiter || !h->held)
         return -ENOMEM;
     for (unsigned i = 0; i < plan->held_most && !rc; i++)
         rc = baton_waiter_open(ep, &h->waiter[i]);
@@ -93,13 +94,16 @@ int litmus_holder_open(struct litmus_holder *h, struct baton_ep *ep,
 int litmus_holder_close(struct litmus_holder *h, struct baton_ep *ep)
 {
     int rc = 0;
-    for (unsigned i = 0; h->waiter && i < h->plan->held_most; i++)
+    for (unsigned i = 0; h->waiter && h->held && i < h->plan->held_most; i++)
         if (h->waiter[i]) {
-            int one = baton_waiter_close(ep, h->waiter[i]);
-            rc = rc ? rc : one;
+            int one = h->waiter[i]->line ? baton_lock_release(&h->held[i], ep, h->waiter[i]) : 0;
+            int closed = baton_waiter_close(ep, h->waiter[i]);
+            rc = rc ? rc : one ? one : closed;
         }
     free(h->waiter);
+    free(h->held);
     h->waiter = NULL;
+    h->held = NULL;
     return rc;
 }
 
@@ -108,12 +112,17 @@ int litmus_holder_lock(struct litmus_holder *h, struct baton_ep *ep, unsigned lo
 {
     const struct litmus_plan *plan = h->plan;
     unsigned last = plan->held_most - 1;
-    struct baton_waiter *waiter = h->waiter[lock < last ? lock : last];
+    unsigned with = lock < last ? lock : last;
+    struct baton_waiter *waiter = h->waiter[with];
     struct baton_lock handle;
     int rc = baton_table_lock(h->tables->table[plan->lock_node[lock]],
                               (uint64_t)rank(plan, lock) * h->batch + instance, &handle);
     if (rc)
         return rc;
-    return acquire ? baton_lock_acquire(&handle, ep, waiter)
-                   : baton_lock_release(&handle, ep, waiter);
+    if (!acquire)
+        return baton_lock_release(&handle, ep, waiter);
+    rc = baton_lock_acquire(&handle, ep, waiter);
+    if (!rc)
+        h->held[with] = handle;
+    return rc;
 }

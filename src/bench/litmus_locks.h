@@ -32,11 +32,14 @@ struct litmus_holder {
     const struct litmus_plan *plan;
     unsigned batch;
     struct baton_waiter **waiter;
+    struct baton_lock *held; /* by each of them */
 };
 
 int litmus_holder_open(struct litmus_holder *holder, struct baton_ep *ep,
                        const struct litmus_tables *tables, const struct litmus_plan *plan,
                        unsigned batch);
+
+/* What a failure has left held is released: others may wait for it. */
 int litmus_holder_close(struct litmus_holder *holder, struct baton_ep *ep);
 int litmus_holder_lock(struct litmus_holder *holder, struct baton_ep *ep, unsigned lock,
                        uint32_t instance, bool acquire);
