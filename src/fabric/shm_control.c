@@ -222,7 +222,7 @@ static void remove_if_empty(struct shm_control *c)
 /* ---- Deaths */
 
 /* Only the state is changed without the gate: by one compare-and-swap, which one of all lookers wins. */
-static bool mark_deaths(struct shm_control *c)
+bool baton_shm_mark_deaths(struct shm_control *c)
 {
     bool any = false;
     unsigned used = (unsigned)baton_word_load(&c->header->used);
@@ -238,17 +238,19 @@ static bool mark_deaths(struct shm_control *c)
     return any;
 }
 
-void baton_shm_notice_deaths(struct shm_control *c)
+bool baton_shm_clean_dead(struct shm_control *c)
 {
-    /* If this process is killed before the files are gone, the next owner of the number or the last
-     * one to leave removes them. */
-    if (!mark_deaths(c) || baton_shm_gate_enter(c))
-        return;
-    unsigned used = (unsigned)baton_word_load(&c->header->used);
+    if (pthread_mutex_trylock(&c->gate))
+        return false;
+    bool entered = !baton_shm_lock(c->fd, SHM_GATE, false);
+    unsigned used = entered ? (unsigned)baton_word_load(&c->header->used) : 0;
     for (unsigned i = 0; i < used; i++)
         if (shm_state_of(baton_word_load(&c->nodes[i].state)) == BATON_NODE_DEAD)
             forget_segments(c, i);
-    baton_shm_gate_leave(c);
+    if (entered)
+        baton_shm_unlock(c->fd, SHM_GATE);
+    pthread_mutex_unlock(&c->gate);
+    return entered;
 }
 
 /* ---- Open and close */
@@ -268,7 +270,7 @@ int baton_shm_control_open(struct shm_control *c, const char *name, unsigned pla
     rc = open_control(c, places);
     if (rc)
         goto no_file;
-    mark_deaths(c);
+    baton_shm_mark_deaths(c);
     rc = pick_numbers(c, first, count, &start);
     for (; !rc && taken < count; taken++)
         if ((rc = take_number(c, start + taken)))

@@ -116,8 +116,14 @@ void baton_shm_control_close(struct shm_control *c);
 int baton_shm_gate_enter(struct shm_control *c);
 void baton_shm_gate_leave(struct shm_control *c);
 
-/* Marks the nodes whose process is gone as dead and removes the files that they left. */
-void baton_shm_notice_deaths(struct shm_control *c);
+/* Marks the nodes whose process is gone as dead; true if there were some. Waits for nobody. */
+bool baton_shm_mark_deaths(struct shm_control *c);
+
+/*
+ * Removes the files that dead nodes have left; false if somebody else has the gate, who may be stopped. Those
+ * that nobody comes to remove go with the number's next owner, or with the last one to leave.
+ */
+bool baton_shm_clean_dead(struct shm_control *c);
 
 bool baton_shm_is_own(const struct shm_control *c, unsigned node);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The watcher: one thread per process that looks ten times a second which nodes' locks the kernel has
- * given back, and tells the local nodes, whose waits end then. It blocks all signals: they are the
- * program's.
+ * given back, and tells the local nodes, whose waits end then. It waits for no other process. It blocks all
+ * signals: they are the program's.
  */
 #include <errno.h>
 #include <signal.h>
@@ -31,6 +31,7 @@ static void tell(struct shm_world *w)
 static void *watch(void *arg)
 {
     struct shm_world *w = arg;
+    bool unclean = false;
     pthread_mutex_lock(&w->watch_lock);
     while (!w->watch_stop) {
         struct timespec until;
@@ -44,8 +45,10 @@ static void *watch(void *arg)
         if (w->watch_stop)
             break;
         pthread_mutex_unlock(&w->watch_lock);
-        baton_shm_notice_deaths(&w->control);
+        unclean |= baton_shm_mark_deaths(&w->control);
         tell(w);
+        if (unclean)
+            unclean = !baton_shm_clean_dead(&w->control);
         pthread_mutex_lock(&w->watch_lock);
     }
     pthread_mutex_unlock(&w->watch_lock);
