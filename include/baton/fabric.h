@@ -145,8 +145,10 @@ struct baton_cluster_opts {
  */
 int baton_cluster_open(const struct baton_cluster_opts *opts, struct baton_cluster **out);
 
-/* Leaves in an orderly way. All endpoints must be closed: -EBUSY otherwise, and nothing has
- * changed. */
+/*
+ * Leaves in an orderly way. All endpoints must be closed, and all tables of locks (baton/lock.h): -EBUSY
+ * otherwise, and nothing has changed.
+ */
 int baton_cluster_close(struct baton_cluster *cluster);
 
 /*

@@ -30,7 +30,7 @@
  * survivor calls baton_table_reinit. Nothing is repaired before that: data that the dead holder was
  * changing may be half done. Every survivor should call it: a handle that did nothing while the table
  * failed and was repaired finds out late, see there. When the host dies the table is gone
- * (-EHOSTDOWN). An orderly baton_table_close is not a death.
+ * (-EHOSTDOWN). An orderly baton_table_close is not a death, and without it a node can not leave the cluster.
  *
  * ERRORS of all calls that reach the fabric: those of baton_wait. An acquire that returns an error
  * does not hold the lock. A release that returns one holds it no longer, and what it covers is in

@@ -624,6 +624,7 @@ int baton_table_create(struct baton_ep *ep, const char *name, const struct baton
         handle_free(ep, table);
         goto destroy;
     }
+    baton_node_count_table(baton_ep_node(ep), 1);
     *out = table;
     return 0;
 
@@ -698,6 +699,7 @@ int baton_table_open(struct baton_ep *ep, const char *name, uint64_t deadline_ns
         goto free_table;
     }
     baton_ep_free(ep, header);
+    baton_node_count_table(baton_ep_node(ep), 1);
     *out = table;
     return 0;
 
@@ -728,6 +730,7 @@ int baton_table_close(struct baton_ep *ep, struct baton_table *table)
         if (rc == -EKEYREJECTED || rc == -EHOSTDOWN || rc == -ENOTCONN)
             rc = 0; /* there is nothing left to be detached from */
     }
+    baton_node_count_table(baton_ep_node(ep), -1);
     handle_free(ep, table);
     return rc;
 }

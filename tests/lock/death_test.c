@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Death on shm, for every kind of lock, with real processes: the host, a victim that is killed while
- * it holds the lock, and a third that waits for it. The waiter gets -EOWNERDEAD in bounded time, later
+ * it holds the lock, or wants to leave with it and ends, and a third that waits for it. The waiter gets -EOWNERDEAD in bounded time, later
  * calls -ENOTRECOVERABLE, also at the host and for a process that has taken the dead one's number;
  * one reinit makes the table usable for all. Before that a process that has nothing to do with the
  * table is killed, and nobody notices.
@@ -17,7 +17,7 @@
 
 #define JOIN_NS 60000000000u /* for processes to start */
 
-enum stage { STAGE_START, STAGE_HELD, STAGE_WAITS, STAGE_TOLD, STAGE_SUCCESSOR };
+enum stage { STAGE_START, STAGE_HELD, STAGE_WAITS, STAGE_LEAVES, STAGE_TOLD, STAGE_SUCCESSOR };
 
 static uint64_t *stage;
 static char name[48];
@@ -83,13 +83,28 @@ static void bystander(void)
     pause();
 }
 
-static void victim(void)
+static struct member hold(void)
 {
     struct member m = join(1);
     open_table(&m);
     CHECK_RC(baton_lock_acquire(&m.lock, m.ep, m.waiter), 0);
     reach(STAGE_HELD);
+    return m;
+}
+
+static void victim(void)
+{
+    (void)hold();
     pause();
+}
+
+/* It does not get far in an orderly way. */
+static void leaver(void)
+{
+    struct member m = hold();
+    await_stage(STAGE_LEAVES);
+    CHECK_RC(baton_ep_close(m.ep), 0);
+    CHECK_RC(baton_cluster_close(m.cluster), -EBUSY);
 }
 
 static void third(void)
@@ -148,10 +163,11 @@ static void finish(pid_t pid)
 
 /* In a process of its own: it founds the cluster and hosts the table. */
 static const char *host_kind;
+static bool leaves;
 
 static void host(void)
 {
-    pid_t other = start(bystander), dying = start(victim), waiting = start(third),
+    pid_t other = start(bystander), dying = start(leaves ? leaver : victim), waiting = start(third),
           next = start(successor);
     struct member m = join(0);
     struct baton_table_opts opts = check_table(host_kind, 3);
@@ -169,7 +185,11 @@ static void host(void)
     late_rest_ns(300000000); /* long enough for the waiter to have looked */
     CHECK(baton_word_load(stage) == STAGE_WAITS);
 
-    kill_now(dying);
+    reach(STAGE_LEAVES);
+    if (leaves)
+        finish(dying);
+    else
+        kill_now(dying);
     begin = late_clock_ns();
     await_stage(STAGE_TOLD);
     in_time(begin);
@@ -192,12 +212,14 @@ int main(void)
     stage = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(stage != MAP_FAILED);
     late_watch();
-    for (const struct baton_lock_ops *const *kind = baton_lock_kinds(); *kind; kind++) {
-        snprintf(name, sizeof name, "test-lock-%d-%s", (int)getpid(), (*kind)->name);
-        host_kind = (*kind)->name;
-        reach(STAGE_START);
-        finish(start(host));
-        printf("%s: the waiter was told, the table was repaired\n", host_kind);
-    }
+    for (const struct baton_lock_ops *const *kind = baton_lock_kinds(); *kind; kind++)
+        for (int i = 0; i < 2; i++) {
+            leaves = i == 1;
+            snprintf(name, sizeof name, "test-lock-%d-%s", (int)getpid(), (*kind)->name);
+            host_kind = (*kind)->name;
+            reach(STAGE_START);
+            finish(start(host));
+            printf("%s: the waiter was told, the table was repaired\n", host_kind);
+        }
     return 0;
 }
