@@ -53,6 +53,18 @@ static int first_error(int a, int b)
     return a ? a : b;
 }
 
+/* Adds the words to an error towards a node, where they are the peer's fault. One at post has its own. */
+static __attribute__((cold, noinline)) int told(const struct baton_epx *ep, unsigned node, int rc)
+{
+    const struct baton_ep_fault *fault = &ep->fault;
+    int broken = ep->peers[node].broken;
+    if (rc == -ENOTCONN && broken)
+        return baton_fail(rc, "node %u: %s", node, baton_strerror(broken));
+    if (fault->rc && fault->node == node && (rc == fault->rc || rc == -ECANCELED))
+        return baton_fail(rc, "%s", fault->text);
+    return rc;
+}
+
 /* ---- Done */
 
 static const char *const kind_names[BATON_OP_KINDS] = {"put", "get", "rcas", "rfaa"};
@@ -181,7 +193,7 @@ static int post(struct baton_epx *ep, const struct baton_op *op)
     struct baton_ep_peer *known = &ep->pub.peers[node];
     if (__builtin_expect(peer->broken != 0, 0) && !is_whole(ep, node)) {
         peer->missed |= op->id != BATON_WID_UNWAITED;
-        return post_error(ep, op->id, -ENOTCONN);
+        return post_error(ep, op->id, told(ep, node, -ENOTCONN));
     }
 
     struct baton_op *kept = &ep->chain[ep->chain_n];
@@ -472,7 +484,7 @@ int baton_wait(struct baton_ep *pub, baton_wid wid)
     int rc = take_error(&id->rc);
     retire_id(ep, id, rc);
     note(ep, "wait", wid, rc);
-    return rc;
+    return __builtin_expect(rc != 0, 0) ? told(ep, id->node, rc) : 0;
 }
 
 /* Apart, so that nothing of it lies on the stack of a thread that waits: explorations tell stacks apart. */
@@ -517,12 +529,15 @@ int baton_wait_all(struct baton_ep *pub)
         struct baton_epx_id *id = &ep->ids[i];
         int one = take_error(&id->rc);
         retire_id(ep, id, one);
-        rc = first_error(rc, one);
+        if (one && !rc)
+            rc = told(ep, id->node, one);
     }
     for (unsigned n = 0; n < ep->nodes; n++) {
         ep->pub.peers[n].fetches = 0;
         ep->peers[n].loose = 0;
-        rc = first_error(rc, take_error(&ep->peers[n].rc));
+        int one = take_error(&ep->peers[n].rc);
+        if (one && !rc)
+            rc = told(ep, n, one);
     }
     note(ep, "wait all", 0, rc);
     return rc;
@@ -559,7 +574,8 @@ static int fence(struct baton_epx *ep, const uint16_t *nodes, unsigned count, bo
             forget_fetches(ep, nodes[i]);
             known->settled = peer->seq;
         }
-        rc = first_error(rc, one);
+        if (one && !rc)
+            rc = told(ep, nodes[i], one);
     }
     return first_error(rc, fence_rc);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Cases: clusters, posts and their errors, atomics, chains. What each call promises, and each error that it
  * can be brought to. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "fabric/layer.h"
@@ -240,18 +241,27 @@ static int check_broken(struct rig *r, unsigned node, baton_gptr at, enum baton_
 {
     struct baton_ep_fault fault;
     uint64_t value;
+    char broken[24];
+    EQUAL(baton_wait(r->ep, 64),
+          -EINVAL); /* another error before, whose words are not those of this one */
     EQUAL(baton_wait(r->ep, 9), want);
-    EQUAL(baton_ep_state(r->ep, node), want);
     baton_ep_error(r->ep, &fault);
+    CHECK(!strcmp(baton_error_detail(), fault.text));
+    EQUAL(baton_ep_state(r->ep, node), want);
     EQUAL(fault.rc, want);
     EQUAL(fault.kind, kind);
     EQUAL(fault.node, node);
     EQUAL(fault.at, at);
     CHECK(*fault.text);
     OK(baton_wait(r->ep, 9)); /* said once */
+    snprintf(broken, sizeof(broken), "node %u: ", node);
+    EQUAL(baton_wait(r->ep, 64), -EINVAL);
     EQUAL(baton_put64(r->ep, rig_at(r, node, 0), 1, 9), -ENOTCONN);
+    CHECK(strstr(baton_error_detail(), broken));
     EQUAL(baton_wait(r->ep, 9), -ENOTCONN);
+    EQUAL(baton_wait(r->ep, 64), -EINVAL);
     EQUAL(baton_gfence(r->ep, (const uint16_t[]){(uint16_t)node}, 1), -ENOTCONN);
+    CHECK(strstr(baton_error_detail(), broken));
     /* Others are untouched. */
     for (unsigned n = 0; n < RIG_NODES; n++)
         if (n != node) {
