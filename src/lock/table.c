@@ -995,14 +995,26 @@ static int table_usable(struct baton_ep *ep, struct baton_table *table, struct b
     return 0;
 }
 
+/* Says who has died since, if it is known here: whoever noticed it first marks the table for all. */
+static int owner_dead(const struct baton_lock *lock, struct baton_ep *ep, uint64_t deaths)
+{
+    const struct baton_table *table = lock->table;
+    for (unsigned n = 0; n < table->nodes; n++)
+        if (baton_node_died_since(baton_ep_node(ep), n, deaths))
+            return baton_fail(-EOWNERDEAD, "lock table %s: node %u has died", table->name, n);
+    return baton_fail(-EOWNERDEAD, "lock table %s: a participant died or failed", table->name);
+}
+
 /*
  * What failed because a node is gone says who: the host, of which another operation may hear first, or one
  * who takes part and was to be handed something.
  */
 static __attribute__((cold)) int by_death(const struct baton_lock *lock, struct baton_ep *ep,
-                                          int rc)
+                                          int rc, uint64_t deaths)
 {
     struct baton_ep_fault fault;
+    if (rc == -EOWNERDEAD)
+        return owner_dead(lock, ep, deaths);
     if (rc != -EHOSTDOWN && rc != -ENOTCONN && rc != -ECANCELED && rc != -EKEYREJECTED)
         return rc;
     baton_ep_error(ep, &fault);
@@ -1011,7 +1023,7 @@ static __attribute__((cold)) int by_death(const struct baton_lock *lock, struct 
     int host = baton_ep_state(ep, lock->host);
     if (host)
         return host == -EHOSTDOWN ? host : rc;
-    return fault.rc == -EHOSTDOWN && fault.node != lock->host ? -EOWNERDEAD : rc;
+    return fault.rc == -EHOSTDOWN && fault.node != lock->host ? owner_dead(lock, ep, deaths) : rc;
 }
 
 typedef int (*acquire_fn)(const struct baton_lock *, struct baton_ep *, struct baton_waiter *,
@@ -1045,7 +1057,7 @@ acquire_by(acquire_fn acquire, const struct baton_lock *lock, struct baton_ep *e
     int rc = acquire(lock, ep, waiter, &wait);
     if (__builtin_expect(rc != 0, 0)) {
         /* If a place may have been taken, nobody will come to that place. */
-        rc = by_death(lock, ep, rc);
+        rc = by_death(lock, ep, rc, wait.deaths);
         if (waiter->committed || rc == -EOWNERDEAD) {
             distrust(ep, lock->table);
             place_mark(ep, wait.group, waiter->committed);
@@ -1116,7 +1128,7 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
             rc = baton_ep_state(ep, lock->host);
         if (!rc && waiter->handed)
             rc = baton_ep_state(ep, waiter->handed - 1);
-        rc = by_death(lock, ep, rc ? rc : -ECANCELED);
+        rc = by_death(lock, ep, rc ? rc : -ECANCELED, group->deaths);
     }
     return rc;
 }

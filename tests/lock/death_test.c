@@ -114,6 +114,7 @@ static void third(void)
     await_stage(STAGE_HELD);
     reach(STAGE_WAITS);
     CHECK_RC(baton_lock_acquire(&m.lock, m.ep, m.waiter), -EOWNERDEAD);
+    CHECK(strstr(baton_error_detail(), "lock table t: node 1 has died"));
     reach(STAGE_TOLD);
     CHECK_RC(baton_waiter_close(m.ep, m.waiter), 0);
     CHECK_RC(baton_waiter_open(m.ep, &m.waiter), 0);
