@@ -49,6 +49,8 @@ int baton_options_check(const char *options, const char *const *known)
             k++;
         if (*k && p[n] == '=')
             continue;
+        if (!*known)
+            return baton_fail(-EINVAL, "no setting \"%.*s\": this fabric has none", (int)n, p);
         char all[160] = "";
         for (k = known; *k; k++) {
             strncat(all, " ", sizeof(all) - strlen(all) - 1);

@@ -73,6 +73,16 @@ static int check_opts(const struct baton_cluster_opts *opts)
     return 0;
 }
 
+static int no_fabric(const char *name)
+{
+    char all[64] = "";
+    for (const char *const *f = baton_fabrics(); *f; f++) {
+        strncat(all, " ", sizeof(all) - strlen(all) - 1);
+        strncat(all, *f, sizeof(all) - strlen(all) - 1);
+    }
+    return baton_fail(-ENOENT, "no fabric \"%.60s\" in this build; there is:%s", name, all);
+}
+
 int baton_cluster_open(const struct baton_cluster_opts *given, struct baton_cluster **out)
 {
     int rc = check_opts(given);
@@ -84,7 +94,7 @@ int baton_cluster_open(const struct baton_cluster_opts *given, struct baton_clus
     const char *name = opts->fabric ? opts->fabric : "shm";
     const struct baton_world_ops *world = world_find(name);
     if (!world)
-        return baton_fail(-ENOENT, "no fabric \"%s\" in this build", name);
+        return no_fabric(name);
     const char *why = baton_fabric_unavailable(name);
     if (why)
         return baton_fail(-EOPNOTSUPP, "fabric %s: %s", name, why);

@@ -16,8 +16,8 @@ static int open_here(const struct baton_cluster_opts *opts, struct baton_net **o
     unsigned nodes = opts->nodes ? opts->nodes : 16;
     unsigned first = opts->first < 0 ? 0 : (unsigned)opts->first;
     if (first >= nodes || opts->local > nodes - first)
-        return baton_fail(-EINVAL, "node %u and %u more: the cluster has %u places", first,
-                          opts->local, nodes);
+        return baton_fail(-EINVAL, "nodes %u to %u: the cluster has %u places", first,
+                          first + (opts->local ? opts->local - 1 : 0), nodes);
     int rc = baton_net_store_create(nodes, first, opts->local ? opts->local : nodes - first, out);
     for (unsigned i = 0; !rc && i < (*out)->local; i++)
         baton_net_store_alive(*out, first + i, 1);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/options.h"
 #include "fabric/shm_files.h"
 #include "fabric/shm_world.h"
 
@@ -32,11 +33,15 @@ static int add_nodes(struct baton_cluster *cluster, struct shm_control *c)
 
 static int world_open(struct baton_cluster *cluster, const struct baton_cluster_opts *opts)
 {
+    static const char *const no_settings[] = {NULL};
+    int rc = baton_options_check(opts->options, no_settings);
+    if (rc)
+        return rc;
     struct shm_world *w = calloc(1, sizeof(*w));
     if (!w)
         return -ENOMEM;
-    int rc = baton_shm_control_open(&w->control, opts->name, opts->nodes, opts->first,
-                                    opts->local ? opts->local : 1);
+    rc = baton_shm_control_open(&w->control, opts->name, opts->nodes, opts->first,
+                                opts->local ? opts->local : 1);
     if (rc)
         goto no_control;
     w->cluster = cluster;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "base/random.h"
 #include "fabric/world.h"
 #include "sim/coro.h"
@@ -624,8 +625,12 @@ static int step_run(struct baton_cluster *cluster, const struct baton_team *team
 
 static int step_open(struct baton_cluster *cluster, const struct baton_cluster_opts *opts)
 {
+    static const char *const no_settings[] = {NULL};
+    int rc = baton_options_check(opts->options, no_settings);
+    if (rc)
+        return rc;
     struct step *s = calloc(1, sizeof(*s));
-    int rc = s ? baton_local_open(cluster, opts) : -ENOMEM;
+    rc = s ? baton_local_open(cluster, opts) : -ENOMEM;
     if (rc) {
         free(s);
         return rc;

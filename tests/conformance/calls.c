@@ -32,10 +32,16 @@ static int case_open(struct conf *c)
     OK(bad_opts(c, (o.first = -2, o), -EINVAL));
     OK(bad_opts(c, (o.first = 3, o.local = 1, o), -EINVAL));
     OK(bad_opts(c, (o.first = 1, o.local = 3, o), -EINVAL));
+    struct conf unknown = *c;
+    unknown.options = "no-such-setting=1";
+    o.first = -1;
+    OK(bad_opts(&unknown, o, -EINVAL));
+    CHECK(strstr(baton_error_detail(), "no-such-setting"));
     EQUAL(baton_cluster_open(NULL, &cluster), -EINVAL);
     o = (struct baton_cluster_opts)BATON_CLUSTER_OPTS;
     o.fabric = "carrier-pigeon";
     EQUAL(baton_cluster_open(&o, &cluster), -ENOENT);
+    CHECK(strstr(baton_error_detail(), c->world->fabric)); /* among those that there are */
     CHECK(baton_fabric_unavailable("carrier-pigeon"));
     CHECK(!baton_fabric_unavailable(c->world->fabric));
     bool found = false;
