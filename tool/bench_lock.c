@@ -116,6 +116,8 @@ static void choose_fabric(struct argp_state *state, struct args *a, const char *
 {
     for (const char *const *f = baton_fabrics(); *f; f++)
         if (!strcmp(*f, name)) {
+            if (baton_fabric_unavailable(name))
+                argp_error(state, "--fabric %s: %s", name, baton_fabric_unavailable(name));
             a->config.fabric = name;
             return;
         }
@@ -353,7 +355,7 @@ static const struct argp argp = {options,
                                  "nobody is passed by who came later."
                                  "\vExit status: 0; 1 when two threads were in together, an update "
                                  "was lost, or a kind that promises "
-                                 "first come, first served let somebody pass; 2 for wrong use.",
+                                 "first come, first served let somebody pass; 2 for wrong use.\n",
                                  children,
                                  NULL,
                                  NULL};

@@ -96,14 +96,14 @@ static void child_main(const struct bench_config *c, const struct baton_lock_ops
     if (!rc)
         rc = baton_run(p.cluster, p.teams, p.count);
     if (rc) {
-        dprintf(words, "node %u: %s%s%s", node, baton_strerror(rc),
-                *baton_error_detail() ? "; " : "", baton_error_detail());
+        dprintf(words, "node %u: %s\n", node,
+                *baton_error_detail() ? baton_error_detail() : baton_strerror(rc));
         baton_word_store(&shared->stop, 1);
     }
     int close_rc = bench_part_close(c, &p, shared, true);
     if (!rc && close_rc)
-        dprintf(words, "node %u leaving: %s", node, baton_strerror(close_rc));
-    _exit(rc || close_rc);
+        dprintf(words, "node %u leaving: %s\n", node, baton_strerror(close_rc));
+    _exit(-(rc ? rc : close_rc));
 }
 
 static int children_wait(const struct bench_config *c, struct bench_shared *shared, pid_t *pids,
@@ -121,7 +121,7 @@ static int children_wait(const struct bench_config *c, struct bench_shared *shar
             running--;
             baton_word_store(&shared->closed[n], 1); /* if it was killed, it has not said so */
             if (status) {
-                rc = rc ? rc : -ECHILD;
+                rc = rc ? rc : WIFEXITED(status) ? -WEXITSTATUS(status) : -ECHILD;
                 baton_word_store(&shared->stop, 1);
             }
         }
@@ -183,8 +183,10 @@ static int run_nodes(const struct bench_config *c, const struct baton_lock_ops *
     else
         rc = children_wait(c, shared, pids, kind);
     ssize_t got = read(pipe_ends[0], words, sizeof(words) - 1);
-    if (rc == -ECHILD)
-        baton_fail(rc, "%s", got > 0 ? words : "a node's process died");
+    if (got > 0)
+        baton_fail(rc, "%.*s", (int)strcspn(words, "\n"), words); /* of who failed first */
+    else if (rc == -ECHILD)
+        baton_fail(rc, "a node's process died");
     close(pipe_ends[0]);
     free(pids);
     return rc;

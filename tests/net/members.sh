@@ -162,6 +162,11 @@ told_wrong() {
     [ "$ended" = "1 137 1" ] || wrong "one was killed: $ended"
     grep -q 'node . has died\|node . of 3 has not come' "$work/0.err" || wrong "it does not say who"
 
+    "$baton" "${bench[@]}" --spawn 2 --options no-such=1 >"$work/0.out" 2>"$work/0.err"
+    [ $? = 1 ] || wrong "an unknown setting"
+    grep -q 'mcs: a parameter has no meaning here; node [01]: no setting "no-such"[^"]*$' "$work/0.err" ||
+        wrong "it does not say what is wrong, once"
+
     refused 'go together' "${bench[@]}" --rendezvous :1
     refused '--rendezvous goes with --fabric ucx' bench lock --rendezvous :1 --secret "$work/secret"
     refused 'there is no --spawn' "${bench[@]}" --rendezvous :1 --secret "$work/secret" --spawn 2
