@@ -16,6 +16,7 @@
 #include <baton/fabric.h>
 
 #include "args.h"
+#include "fabric/net_place.h"
 #include "members.h"
 
 #define LOOK_MS 100
@@ -55,6 +56,21 @@ static uint64_t bytes(struct argp_state *state, const char *arg)
         value > (UINT64_C(1) << 46) >> shift)
         argp_error(state, "\"%s\": a number of bytes is needed, such as 64m", arg);
     return (uint64_t)value << shift;
+}
+
+/* A node that nobody can join is of no use. */
+static void check_company(struct argp_state *state, const struct baton_cluster_opts *opts)
+{
+    bool shm = !strcmp(opts->fabric, "shm");
+    if (shm != (opts->name != NULL))
+        argp_error(state, "--fabric shm and --cluster go together");
+    if (shm || baton_fabric_unavailable(opts->fabric))
+        return;
+    if (!baton_net_meets(opts->fabric))
+        argp_error(state, "all nodes of %s are in one process: nobody could join", opts->fabric);
+    if (!crew_is_given(opts->fabric, opts->options))
+        argp_error(state, "nobody could join: --rendezvous and --secret are needed where no "
+                          "launcher has started this");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -99,6 +115,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (a->place.rendezvous && !a->opts.nodes && a->opts.first == 0)
             argp_error(state, "node 0 needs --nodes");
         a->opts.options = place_settings(state, &a->place, a->settings, a->all_settings);
+        check_company(state, &a->opts);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -69,12 +69,17 @@ refused 1 'File exists' "$baton" secret new "$secret"
 refused 2 'FILE is missing' "$baton" secret new
 refused 2 'go together' "$baton" node --fabric shm --secret "$secret"
 refused 2 'fabric is needed' "$baton" node
+refused 2 'cluster go together' "$baton" node --fabric shm
+refused 2 'cluster go together' "$baton" node --fabric sim --cluster some
+refused 2 'in one process' "$baton" node --fabric sim
+refused 1 'there is: shm' "$baton" node --fabric nosuch
 cluster shm "--cluster node-test-$$ --nodes 3" "--number 0"
 for fabric; do
     "$baton" info | grep -q "^  $fabric *available" || {
         echo "$fabric: not here"
         continue
     }
+    refused 2 'nobody could join' "$baton" node --fabric "$fabric"
     port=$((20000 + RANDOM % 10000))
     cluster "$fabric" "--rendezvous 127.0.0.1:$port --secret $secret" "--nodes 3"
     chmod 640 "$secret"
