@@ -124,13 +124,20 @@ struct baton_cluster_opts {
     size_t size; /* sizeof(struct baton_cluster_opts); a smaller one is completed with zeros */
     const char *fabric; /* one of baton_fabrics; null: "shm" */
     const char *name;   /* shm: the cluster to join or found; [a-z0-9_-]{1,47}. Others ignore it */
-    unsigned nodes;     /* places in the cluster; 0: 16. On shm the founder's number holds */
-    unsigned local;     /* how many nodes this process is; 0: 1 on shm, all of them on step */
-    int first;          /* number of the first of them; -1: the lowest that is free */
+    unsigned
+        nodes; /* places in the cluster; 0: 16. Where processes meet, the founder's number holds */
+    unsigned
+        local; /* how many nodes this process is; 0: 1 where processes meet, else all of them */
+    int first; /* number of the first of them; -1: the lowest that is free. 0 founds at a rendezvous */
     unsigned flags;     /* BATON_CLUSTER_SWAP */
     size_t arena_bytes; /* memory of one node for endpoints' local operands and waiters; 0: 4 MiB */
     uint64_t seed;      /* step, sim: of the schedule */
-    const char *options; /* "name=value,..." of the fabric; sim: see baton/sim.h */
+    /*
+     * "name=value,.." of the fabric: baton(7) for ucx and verbs, baton/sim.h for sim; shm and step have none. On
+     * ucx and verbs also where processes meet, rendezvous=HOST:PORT,secret=FILE, see baton-node(1): without that,
+     * and without a launcher, all nodes are in this process, and nobody can join.
+     */
+    const char *options;
 };
 
 #define BATON_CLUSTER_OPTS                                                                         \
