@@ -39,6 +39,7 @@ struct table_group {
 
 struct baton_table {
     uint64_t head; /* struct table_group *, with the bit LOOK */
+    uint64_t owed; /* the state in which the table had to be marked, and could not be; else 0 */
     const struct baton_lock_ops *ops;
     baton_gptr base;
     baton_gptr lines;
@@ -191,7 +192,7 @@ static int table_look(struct baton_ep *ep, struct baton_table *table, bool prede
         return rc;
     uint64_t state = words[0];
     if (state_phase(state) == PHASE_HEALTHY &&
-        (predecessor_died ||
+        (predecessor_died || state == baton_load(ep, &table->owed) ||
          participant_died(ep, table, words + 1, deaths_known(ep, table, state, deaths)))) {
         uint64_t seen, broken = state_make(state_incarnation(state), PHASE_BROKEN);
         rc = header_rcas(ep, &words[0], table, BATON_TABLE_AT_STATE, state, broken, &seen);
@@ -241,13 +242,22 @@ static uint64_t state_mark(struct baton_ep *ep, baton_gptr state, uint64_t healt
 
 /*
  * Marks a table in which a call gives up its place. A handle that slept through a repair has taken its
- * place in the repaired lock, and finds out when it waits there: that one has to be repaired again.
+ * place in the repaired lock, and finds out when it waits there: that one has to be repaired again. Where the
+ * mark can not be made now, who next looks by this handle makes it.
  */
-static void place_mark(struct baton_ep *ep, const struct baton_group *group, bool placed)
+static void place_mark(struct baton_ep *ep, struct baton_table *table,
+                       const struct baton_group *group, bool placed)
 {
-    uint64_t was = state_mark(ep, group->state, group->healthy);
-    if (placed && was != group->healthy && state_phase(was) == PHASE_HEALTHY)
-        (void)state_mark(ep, group->state, was);
+    distrust(ep, table);
+    uint64_t healthy = group->healthy, was = state_mark(ep, group->state, healthy);
+    if (placed && was != healthy && state_phase(was) == PHASE_HEALTHY) {
+        healthy = was;
+        was = state_mark(ep, group->state, healthy);
+    }
+    if (!was) {
+        baton_store(ep, &table->owed, healthy);
+        distrust(ep, table); /* somebody may have looked meanwhile */
+    }
 }
 
 /* ---- What a release leaves on its way
@@ -726,6 +736,8 @@ int baton_table_close(struct baton_ep *ep, struct baton_table *table)
         int destroyed = baton_segment_destroy(node, table->base);
         rc = rc ? rc : destroyed;
     } else {
+        if (baton_load(ep, &table->owed))
+            (void)table_look(ep, table, false);
         rc = detach(ep, table);
         if (rc == -EKEYREJECTED || rc == -EHOSTDOWN || rc == -ENOTCONN)
             rc = 0; /* there is nothing left to be detached from */
@@ -1058,10 +1070,8 @@ acquire_by(acquire_fn acquire, const struct baton_lock *lock, struct baton_ep *e
     if (__builtin_expect(rc != 0, 0)) {
         /* If a place may have been taken, nobody will come to that place. */
         rc = by_death(lock, ep, rc, wait.deaths);
-        if (waiter->committed || rc == -EOWNERDEAD) {
-            distrust(ep, lock->table);
-            place_mark(ep, wait.group, waiter->committed);
-        }
+        if (waiter->committed || rc == -EOWNERDEAD)
+            place_mark(ep, lock->table, wait.group, waiter->committed);
         return rc;
     }
     waiter->committed = 0;
@@ -1120,8 +1130,7 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
     waiter->released_by = ep;
     waiter->lost_host = lost;
     if (__builtin_expect(rc || release_lost(ep, waiter), 0)) {
-        distrust(ep, lock->table);
-        place_mark(ep, group, true);
+        place_mark(ep, lock->table, group, true);
         waiter->released = BATON_NULL;
         waiter->committed = 1; /* a successor may still come to link itself */
         if (!rc)
