@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "fabric/verbs_world.h"
 
 enum { SLOTS = 64, SLOT_BYTES = 256, GRH_BYTES = 40 };
@@ -75,6 +76,7 @@ struct verbs_service {
     pthread_t thread;
     struct far_end *ends;      /* the thread's */
     pthread_mutex_t send_lock; /* the last slot, and `out` */
+    bool sending;              /* the slot is the device's */
     pthread_mutex_t lock;      /* callers */
     struct caller *callers;
 };
@@ -93,6 +95,20 @@ void baton_verbs_path(const struct verbs_device *d, const uint8_t gid[16], uint1
 
 /* ---- Sending */
 
+/* A datagram is done once it has left, which takes no answer of anybody, but a device that works. */
+static int await_sent(struct verbs_service *s)
+{
+    const uint64_t end = baton_clock_ns() + (uint64_t)s->n->world->timeout_ms * 1000000u;
+    struct ibv_wc wc;
+    while (s->sending && !ibv_poll_cq(s->out, 1, &wc)) {
+        if (baton_clock_ns() >= end)
+            return -EHOSTDOWN;
+        baton_cpu_pause();
+    }
+    s->sending = false;
+    return 0;
+}
+
 static int send_message(struct verbs_service *s, const struct message *m, const uint8_t gid[16],
                         uint16_t lid, bool ethernet, uint32_t qp, uint32_t key)
 {
@@ -101,9 +117,7 @@ static int send_message(struct verbs_service *s, const struct message *m, const 
     struct ibv_ah *ah = ibv_create_ah(s->n->pd, &path);
     if (!ah)
         return -EHOSTDOWN;
-    pthread_mutex_lock(&s->send_lock);
     char *slot = s->memory + SLOTS * SLOT_BYTES;
-    memcpy(slot, m, sizeof(*m));
     struct ibv_sge piece = {(uintptr_t)slot, sizeof(*m), s->mr->lkey};
     struct ibv_send_wr wr = {.sg_list = &piece,
                              .num_sge = 1,
@@ -111,11 +125,15 @@ static int send_message(struct verbs_service *s, const struct message *m, const 
                              .send_flags = IBV_SEND_SIGNALED,
                              .wr.ud = {.ah = ah, .remote_qpn = qp, .remote_qkey = key}};
     struct ibv_send_wr *bad;
-    struct ibv_wc wc;
-    int rc = -ibv_post_send(s->qp, &wr, &bad);
-    /* A datagram is done once it has left, which takes no answer of anybody. */
-    while (!rc && ibv_poll_cq(s->out, 1, &wc) == 0)
-        baton_cpu_pause();
+    pthread_mutex_lock(&s->send_lock);
+    int rc = await_sent(s);
+    if (!rc) {
+        memcpy(slot, m, sizeof(*m));
+        rc = -ibv_post_send(s->qp, &wr, &bad);
+        s->sending = !rc;
+    }
+    if (!rc)
+        rc = await_sent(s);
     pthread_mutex_unlock(&s->send_lock);
     ibv_destroy_ah(ah);
     return rc;
@@ -292,6 +310,8 @@ static void drain(struct verbs_service *s)
 {
     struct ibv_wc wc;
     while (ibv_poll_cq(s->in, 1, &wc) > 0) {
+        if (wc.status == IBV_WC_WR_FLUSH_ERR)
+            continue; /* the queue pair is broken: what is posted comes back at once, for ever */
         if (wc.status == IBV_WC_SUCCESS && wc.byte_len >= GRH_BYTES)
             on_message(s, s->memory + wc.wr_id * SLOT_BYTES + GRH_BYTES, wc.byte_len - GRH_BYTES);
         post_slot(s, wc.wr_id);
