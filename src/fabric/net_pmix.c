@@ -112,14 +112,22 @@ static int put_note(const char *name, char *note)
     return status == PMIX_SUCCESS ? 0 : fail(status, "telling where node 0 is");
 }
 
-/* All ranks come here, also those that have failed: nobody must wait for them for ever. */
-static int meet(void)
+/*
+ * All ranks come here, also those that have failed: nobody must wait for them for ever. Some may have failed before
+ * that, or be busy with something else.
+ */
+static int meet(unsigned join_ms)
 {
-    pmix_info_t info;
+    pmix_info_t info[2];
     bool collect = true;
-    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-    pmix_status_t status = PMIx_Fence(NULL, 0, &info, 1);
-    PMIX_INFO_DESTRUCT(&info);
+    int seconds = (int)((join_ms + 999) / 1000);
+    PMIX_INFO_LOAD(&info[0], PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &seconds, PMIX_INT);
+    pmix_status_t status = PMIx_Fence(NULL, 0, info, 2);
+    PMIX_INFO_DESTRUCT(&info[0]);
+    PMIX_INFO_DESTRUCT(&info[1]);
+    if (status == PMIX_ERR_TIMEOUT)
+        return baton_fail(-ETIMEDOUT, "not all ranks have come in %d s (join_ms)", seconds);
     return status == PMIX_SUCCESS ? 0 : fail(status, "meeting the other ranks");
 }
 
@@ -185,13 +193,13 @@ int baton_net_pmix_open(const struct baton_cluster_opts *given, const char *fabr
         if (rc)
             snprintf(note, sizeof(note), "!%s", baton_error_detail());
         int put_rc = put_note(name, note);
-        int meet_rc = meet();
+        int meet_rc = meet(join_ms);
         if (!rc && (put_rc || meet_rc)) {
             baton_net_close(*out);
             rc = put_rc ? put_rc : meet_rc;
         }
     } else {
-        int meet_rc = meet();
+        int meet_rc = meet(join_ms);
         opts.first = (int)(me.rank * local);
         if (!rc)
             rc = meet_rc ? meet_rc : get_note(&me, name, note);

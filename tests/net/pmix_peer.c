@@ -3,9 +3,20 @@
  * One rank of the test of clusters that a launcher starts: opens the net with no settings at all,
  * tells the others its square, and checks theirs.
  *
- *   usage: mpirun -n N pmix_peer N [OPTIONS]
+ *   usage: mpirun -n N pmix_peer N [OPTIONS [RANK]]
+ *
+ * The given rank does not come, and lives on; the others do not wait for it any longer than they are told to.
  */
 #include "net_test.h"
+
+/* Ended by the launcher, when the others are. */
+static void stay_away(const char *rank)
+{
+    const char *mine = getenv("PMIX_RANK");
+    CHECK(mine);
+    while (!strcmp(mine, rank))
+        pause();
+}
 
 int main(int argc, char **argv)
 {
@@ -14,6 +25,12 @@ int main(int argc, char **argv)
     CHECK(argc >= 2);
     unsigned n = (unsigned)atoi(argv[1]);
     opts.options = argc > 2 ? argv[2] : NULL;
+    if (argc > 3) {
+        stay_away(argv[3]);
+        CHECK(baton_net_open(&opts, "test", &net) == -ETIMEDOUT);
+        printf("rank %s does not come\n", argv[3]);
+        return 1;
+    }
     CHECK(!baton_net_open(&opts, "test", &net));
     unsigned me = baton_net_first(net);
     CHECK(baton_net_nodes(net) == n && baton_net_local(net) == 1);
