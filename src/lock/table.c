@@ -1120,7 +1120,9 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
         look_and_forget(ep, waiter, lock->host);
     const uint32_t lost = ep->peers[lock->host].lost;
     int rc = lock->ops->release(lock, ep, waiter);
-    if (__builtin_expect(!rc && !(waiter->handed | waiter->hinted) && !peer_owes(ep, lock->host),
+    /* A queue pair that has been made new since owes nothing, and what was lost on it counts. */
+    if (__builtin_expect(!rc && !(waiter->handed | waiter->hinted) && !peer_owes(ep, lock->host) &&
+                             ep->peers[lock->host].lost == lost,
                          1)) {
         waiter->released = BATON_NULL;
         return 0;
