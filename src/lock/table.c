@@ -147,6 +147,8 @@ static int header_get(struct baton_ep *ep, const struct baton_table *table, uint
         return -ENOMEM;
     baton_get(ep, memory, table_at(table, BATON_TABLE_AT_STATE), bytes, BATON_ID_TABLE);
     int rc = baton_wait(ep, BATON_ID_TABLE);
+    if (rc == -ENOTCONN && baton_ep_state(ep, table->host) == -EHOSTDOWN)
+        rc = -EHOSTDOWN; /* an earlier call has found out, and its error is the table's */
     if (rc)
         baton_ep_free(ep, memory);
     else
