@@ -1037,7 +1037,11 @@ static __attribute__((cold)) int by_death(const struct baton_lock *lock, struct 
     int host = baton_ep_state(ep, lock->host);
     if (host)
         return host == -EHOSTDOWN ? host : rc;
-    return fault.rc == -EHOSTDOWN && fault.node != lock->host ? owner_dead(lock, ep, deaths) : rc;
+    if (fault.node == lock->host)
+        return rc;
+    /* The memory of who took part is gone when another process has his number already. */
+    const bool gone = fault.rc == -EHOSTDOWN || (rc == -EKEYREJECTED && fault.rc == rc);
+    return gone ? owner_dead(lock, ep, deaths) : rc;
 }
 
 typedef int (*acquire_fn)(const struct baton_lock *, struct baton_ep *, struct baton_waiter *,
