@@ -236,6 +236,7 @@ int baton_segment_create(struct baton_node *node, size_t bytes, unsigned rights,
 /*
  * Remote operations under way happen or do not, later ones get -EKEYREJECTED; none touches the
  * memory after the return. Pointers from baton_ptr end. Names of it stay until withdrawn.
+ * -EREMOTE another node's, -EKEYREJECTED no segment begins there, -EINVAL the arena.
  */
 int baton_segment_destroy(struct baton_node *node, baton_gptr base);
 

@@ -78,9 +78,10 @@ baton_gptr baton_addr(struct baton_node *node, const void *pointer)
 
 static bool words_fit(const struct baton_words *w, uint64_t bytes)
 {
-    if (!w->count || w->offset & 7 || w->stride & 7 || w->offset >= bytes)
+    uint64_t last = (bytes - 1) / 8 * 8; /* where the segment's last word begins */
+    if (!w->count || w->offset & 7 || w->stride & 7 || w->offset > last)
         return false;
-    return w->count == 1 || (w->stride && w->count - 1 <= (bytes - 8 - w->offset) / w->stride);
+    return w->count == 1 || (w->stride && w->count - 1 <= (last - w->offset) / w->stride);
 }
 
 /* The slot is valid from the moment on in which it has its base. */
@@ -150,25 +151,33 @@ unlock:
     return rc;
 }
 
+static void destroy_locked(struct baton_node *node, unsigned slot)
+{
+    struct baton_segment gone = node->segments[slot];
+    baton_word_store(&node->segments[slot].base, 0);
+    node->cluster->ops->segment_destroy(node, slot, &gone);
+    free(gone.words);
+}
+
 int baton_segment_destroy(struct baton_node *node, baton_gptr base)
 {
     if (baton_gptr_node(base) != node->index)
         return baton_fail(-EREMOTE, "only the node that made a segment can destroy it");
     pthread_mutex_lock(&node->lock);
-    for (unsigned i = 0; i < BATON_SEGMENTS_MAX; i++) {
-        struct baton_segment *s = &node->segments[i];
-        if (!s->base || s->base != baton_gptr_offset(base))
-            continue;
-        struct baton_segment gone = *s;
-        baton_word_store(&s->base, 0);
-        node->cluster->ops->segment_destroy(node, i, &gone);
-        free(gone.words);
-        pthread_mutex_unlock(&node->lock);
-        return 0;
-    }
+    unsigned slot = 0;
+    while (slot < BATON_SEGMENTS_MAX &&
+           (!node->segments[slot].base || node->segments[slot].base != baton_gptr_offset(base)))
+        slot++;
+    int rc = 0;
+    if (slot == BATON_SEGMENTS_MAX)
+        rc = baton_fail(-EKEYREJECTED, "no segment of node %u begins at 0x%" PRIx64, node->index,
+                        baton_gptr_offset(base));
+    else if (slot == 0)
+        rc = baton_fail(-EINVAL, "the arena of node %u goes when the node does", node->index);
+    else
+        destroy_locked(node, slot);
     pthread_mutex_unlock(&node->lock);
-    return baton_fail(-EKEYREJECTED, "no segment of node %u begins at 0x%" PRIx64, node->index,
-                      baton_gptr_offset(base));
+    return rc;
 }
 
 /* ---- Arena */
@@ -264,9 +273,11 @@ int baton_arena_init(struct baton_node *node, size_t bytes)
 
 void baton_memory_fini(struct baton_node *node)
 {
+    pthread_mutex_lock(&node->lock);
     for (unsigned i = BATON_SEGMENTS_MAX; i-- > 0;)
         if (node->segments[i].base)
-            baton_segment_destroy(node, baton_gptr_make(node->index, node->segments[i].base));
+            destroy_locked(node, i);
+    pthread_mutex_unlock(&node->lock);
     while (node->arena) {
         struct baton_arena_block *b = node->arena;
         node->arena = b->next;

@@ -24,6 +24,15 @@ static int case_segments(struct conf *c)
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         EQUAL(baton_segment_create(node, 4096, RIG_ALL, &wrong[i], 1, &last), -EINVAL);
+    /* In a segment that is no whole number of words the last one is the one that its end is in. */
+    static const struct baton_words behind[] = {
+        {8, 8, 2, BATON_WORD_PLAIN, BATON_WORD_VALUE},
+        {8, 8, UINT64_C(1) << 60, BATON_WORD_PLAIN, BATON_WORD_VALUE},
+        {16, 8, 1, BATON_WORD_PLAIN, BATON_WORD_VALUE},
+    };
+    for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++)
+        EQUAL(baton_segment_create(node, 9, RIG_ALL, &behind[i], 1, &last), -EINVAL);
+    EQUAL(baton_segment_create(node, 1, RIG_ALL, &behind[0], 1, &last), -EINVAL);
     EQUAL(last, 0);
     static const struct baton_words right[] = {
         {0, 8, 512, BATON_WORD_PLAIN, BATON_WORD_VALUE},
@@ -54,6 +63,15 @@ static int case_segments(struct conf *c)
     EQUAL(baton_ptr(baton_cluster_node(cluster, 0), at[3], 8, &p), -EREMOTE);
     EQUAL(baton_segment_destroy(baton_cluster_node(cluster, 0), at[3]), -EREMOTE);
     EQUAL(baton_segment_destroy(node, at[3] + 8), -EKEYREJECTED);
+    EQUAL(baton_segment_destroy(node, baton_gptr_make(1, 0)), -EKEYREJECTED);
+    /* The arena is not the program's to destroy. */
+    struct baton_ep *ep;
+    OK(baton_ep_open(node, &ep));
+    void *mine = baton_ep_alloc(ep, 8, 8);
+    CHECK(mine);
+    EQUAL(baton_segment_destroy(node, baton_addr(node, mine) & ~(baton_gptr)4095), -EINVAL);
+    EQUAL(*(uint64_t *)mine, 0);
+    OK(baton_ep_close(ep));
     /* What goes makes room, at an address that has not been. */
     for (unsigned i = 0; i < 200; i++) {
         OK(baton_segment_destroy(node, at[i % n]));
