@@ -58,6 +58,9 @@
  * THREADS. Cluster, node, segment and name calls are thread-safe. An endpoint is used by one thread
  * at a time, never from a signal handler and not across fork.
  *
+ * NOT LOOKED FOR: a pointer to nothing, but for a name, or to what has been closed, destroyed or freed; an
+ * endpoint in two threads at a time.
+ *
  * Source: operations, fences and their order are those of RDMA^WAIT with remote read-modify-writes
  * ("Specifying and Verifying RDMA Synchronisation", sections 2 and 3).
  */
@@ -379,7 +382,8 @@ int baton_settle_slow(struct baton_ep *ep, unsigned node);
 /*
  * Everything before, towards this node, is complete and visible: at once when it is known, else by one
  * get as of a gfence. Else the first error towards it that nobody has collected, -ENOTCONN when there is
- * none; it stays to be collected, so that who has to settle in the middle takes nobody's errors away.
+ * none; it stays to be collected, so that who has to settle in the middle takes nobody's errors away. `node`
+ * is a place of the cluster: that is not looked at.
  */
 BATON_INLINE int baton_settle(struct baton_ep *ep, unsigned node)
 {

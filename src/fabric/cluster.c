@@ -9,7 +9,7 @@
 static const struct baton_world_ops *world_find(const char *name)
 {
     for (const struct baton_world_ops *const *w = baton_worlds; *w; w++)
-        if (!strcmp((*w)->name, name))
+        if (name && !strcmp((*w)->name, name))
             return *w;
     return NULL;
 }
@@ -202,9 +202,9 @@ bool baton_node_died_since(const struct baton_node *node, unsigned index, uint64
 
 /* ---- Names */
 
-static int check_name(const char *name)
+int baton_name_check(const char *name)
 {
-    size_t n = strnlen(name, BATON_NAME_MAX + 1);
+    size_t n = name ? strnlen(name, BATON_NAME_MAX + 1) : 0;
     if (!n || n > BATON_NAME_MAX)
         return baton_fail(-EINVAL, "a name has 1 to %u characters", BATON_NAME_MAX);
     return 0;
@@ -212,20 +212,20 @@ static int check_name(const char *name)
 
 int baton_name_publish(struct baton_node *node, const char *name, baton_gptr at)
 {
-    int rc = check_name(name);
+    int rc = baton_name_check(name);
     return rc ? rc : node->cluster->ops->name_publish(node, name, at);
 }
 
 int baton_name_withdraw(struct baton_node *node, const char *name)
 {
-    int rc = check_name(name);
+    int rc = baton_name_check(name);
     return rc ? rc : node->cluster->ops->name_withdraw(node, name);
 }
 
 int baton_name_lookup(struct baton_ep *ep, const char *name, uint64_t deadline_ns, baton_gptr *out)
 {
     struct baton_node *node = baton_ep_node(ep);
-    int rc = check_name(name);
+    int rc = baton_name_check(name);
     if (rc)
         return rc;
     for (;;) {

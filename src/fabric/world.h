@@ -331,6 +331,9 @@ size_t baton_ep_bytes(const struct baton_cluster *cluster);
 /* Makes the common part of a local node: locks, tables. The arena follows in baton_cluster_open. */
 struct baton_node *baton_cluster_add_node(struct baton_cluster *cluster, unsigned index);
 
+/* -EINVAL when it is no name that can be published. */
+int baton_name_check(const char *name);
+
 /* All worlds of this build, ended by null. */
 extern const struct baton_world_ops *const baton_worlds[];
 

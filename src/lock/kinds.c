@@ -43,6 +43,8 @@ static unsigned kind_place(const char *name)
 
 const struct baton_lock_ops *baton_lock_kind(const char *name)
 {
+    if (!name)
+        return NULL;
     pthread_mutex_lock(&kinds_lock);
     const struct baton_lock_ops *found = kinds[kind_place(name)];
     pthread_mutex_unlock(&kinds_lock);

@@ -398,7 +398,7 @@ static void look_and_forget(struct baton_ep *ep, struct baton_waiter *waiter, un
 static int kind_find(const char *name, const struct baton_lock_ops **out)
 {
     char all[512];
-    *out = name ? baton_lock_kind(name) : NULL;
+    *out = baton_lock_kind(name);
     if (*out)
         return 0;
     baton_lock_kinds_text(all, sizeof all);
@@ -582,7 +582,9 @@ int baton_table_create(struct baton_ep *ep, const char *name, const struct baton
     bool predecessor_died;
     void *pointer;
 
-    int rc = opts_check(opts, &ops, params);
+    int rc = baton_name_check(name);
+    if (!rc)
+        rc = opts_check(opts, &ops, params);
     if (!rc)
         rc = words_check(ep, "this node", ep->caps->word_atomic);
     if (!rc)

@@ -72,6 +72,11 @@ static void refusals(void)
     opts.params = params;
     CHECK_RC(baton_table_create(s.ep, "x", &opts, &table), -EINVAL);
     opts = check_table("mcs", 1);
+    CHECK_RC(baton_table_create(s.ep, NULL, &opts, &table), -EINVAL);
+    CHECK_RC(baton_table_open(s.ep, NULL, 0, &table), -EINVAL);
+    CHECK(!baton_lock_kind(NULL) && baton_fabric_unavailable(NULL));
+    CHECK_RC(baton_name_publish(baton_ep_node(s.ep), NULL, s.lock.line), -EINVAL);
+    CHECK_RC(baton_name_withdraw(baton_ep_node(s.ep), NULL), -EINVAL);
     CHECK_RC(baton_table_create(s.ep, "", &opts, &table), -EINVAL);
     CHECK_RC(baton_table_create(s.ep, "a name of more than forty-seven characters, too long", &opts,
                                 &table),
