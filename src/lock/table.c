@@ -38,8 +38,9 @@ struct table_group {
 };
 
 struct baton_table {
-    uint64_t head; /* struct table_group *, with the bit LOOK */
-    uint64_t owed; /* the state in which the table had to be marked, and could not be; else 0 */
+    uint64_t head;   /* struct table_group *, with the bit LOOK */
+    uint64_t owed;   /* the state in which the table had to be marked, and could not be; else 0 */
+    uint64_t result; /* of what attaches and detaches, which needs no room then */
     const struct baton_lock_ops *ops;
     baton_gptr base;
     baton_gptr lines;
@@ -212,9 +213,22 @@ static int table_look(struct baton_ep *ep, struct baton_table *table, bool prede
     return trust(ep, table, state, deaths);
 }
 
+/* A way to the host: the caller's endpoint, or another one where its queue pair is broken, and stays so. */
+static int way_open(struct baton_ep *ep, unsigned host, struct baton_ep **way)
+{
+    *way = ep;
+    return baton_ep_state(ep, host) ? baton_ep_open(baton_ep_node(ep), way) : 0;
+}
+
+static void way_close(struct baton_ep *ep, struct baton_ep *way)
+{
+    if (way != ep)
+        (void)baton_ep_close(way);
+}
+
 /*
  * Marks a table, so that nobody goes on waiting for somebody who will not come. The caller's queue
- * pair towards the host may be what has failed; it stays as it is, and the mark goes another way, several
+ * pair towards the host may be what has failed; then the mark goes another way, several
  * times if it must: the mark may be lost like any operation, and without it the others wait for ever.
  * Returns what the state was before: `healthy` if it is marked by us, 0 if it can not be reached.
  */
@@ -223,8 +237,8 @@ static uint64_t state_mark(struct baton_ep *ep, baton_gptr state, uint64_t healt
     unsigned host = baton_gptr_node(state);
     uint64_t was = 0;
     for (int tries = 0; !was && tries < MARK_TRIES; tries++) {
-        struct baton_ep *way = ep;
-        if (baton_ep_state(ep, host) && baton_ep_open(baton_ep_node(ep), &way))
+        struct baton_ep *way;
+        if (way_open(ep, host, &way))
             return 0;
         uint64_t *result = baton_ep_alloc(way, 8, 8);
         if (result) {
@@ -234,8 +248,7 @@ static uint64_t state_mark(struct baton_ep *ep, baton_gptr state, uint64_t healt
                 was = *result;
             baton_ep_free(way, result);
         }
-        if (way != ep)
-            (void)baton_ep_close(way);
+        way_close(ep, way);
         if (baton_node_state(baton_ep_cluster(ep), host) != BATON_NODE_ALIVE)
             break;
     }
@@ -520,13 +533,10 @@ static int handle_localise(struct baton_table *table, struct baton_ep *ep)
 }
 
 /* Enters this handle in the node's attach word; tells whether a dead process's entry was there. */
-static int attach(struct baton_ep *ep, const struct baton_table *table, bool *predecessor_died)
+static int attach(struct baton_ep *ep, struct baton_table *table, bool *predecessor_died)
 {
     unsigned word = BATON_TABLE_AT_ATTACH + table->node;
     uint64_t mine = own_life(ep) << 20, guess, seen = 0, next;
-    uint64_t *result = baton_ep_alloc(ep, 8, 8);
-    if (!result)
-        return -ENOMEM;
     int rc;
     do {
         guess = seen;
@@ -534,27 +544,30 @@ static int attach(struct baton_ep *ep, const struct baton_table *table, bool *pr
         next = guess && !*predecessor_died ? guess + 1 : mine | 1;
         rc = (next & HANDLES_MAX) == 0
                  ? baton_fail(-EBUSY, "lock table %s: too many handles", table->name)
-                 : header_rcas(ep, result, table, word, guess, next, &seen);
+                 : header_rcas(ep, &table->result, table, word, guess, next, &seen);
     } while (!rc && seen != guess);
-    baton_ep_free(ep, result);
     return rc;
 }
 
-static int detach(struct baton_ep *ep, const struct baton_table *table)
+/* 0 also when there is nothing left to be detached from, or no entry of ours any more. */
+static int detach(struct baton_ep *ep, struct baton_table *table)
 {
     unsigned word = BATON_TABLE_AT_ATTACH + table->node;
-    uint64_t guess, seen = own_life(ep) << 20 | 1;
-    uint64_t *result = baton_ep_alloc(ep, 8, 8);
-    if (!result)
-        return -ENOMEM;
-    int rc;
+    uint64_t mine = own_life(ep) << 20, guess, seen = mine | 1;
+    struct baton_ep *way;
+    baton_ep_drain(ep, table->host); /* what the program has posted may fail, and break the way */
+    int rc = way_open(ep, table->host, &way);
+    if (rc)
+        return rc;
+    if (baton_load(ep, &table->owed))
+        (void)table_look(way, table, false);
     do {
         guess = seen;
-        rc = header_rcas(ep, result, table, word, guess, (guess & HANDLES_MAX) == 1 ? 0 : guess - 1,
-                         &seen);
-    } while (!rc && seen != guess);
-    baton_ep_free(ep, result);
-    return rc;
+        rc = header_rcas(way, &table->result, table, word, guess,
+                         (guess & HANDLES_MAX) == 1 ? 0 : guess - 1, &seen);
+    } while (!rc && seen != guess && seen >> 20 == mine >> 20);
+    way_close(ep, way);
+    return rc == -EKEYREJECTED || rc == -EHOSTDOWN || rc == -ENOTCONN ? 0 : rc;
 }
 
 static void handle_free(struct baton_ep *ep, struct baton_table *table)
@@ -740,11 +753,7 @@ int baton_table_close(struct baton_ep *ep, struct baton_table *table)
         int destroyed = baton_segment_destroy(node, table->base);
         rc = rc ? rc : destroyed;
     } else {
-        if (baton_load(ep, &table->owed))
-            (void)table_look(ep, table, false);
         rc = detach(ep, table);
-        if (rc == -EKEYREJECTED || rc == -EHOSTDOWN || rc == -ENOTCONN)
-            rc = 0; /* there is nothing left to be detached from */
     }
     baton_node_count_table(baton_ep_node(ep), -1);
     handle_free(ep, table);

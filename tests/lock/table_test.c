@@ -3,10 +3,12 @@
  * Lock tables in the world `step`, one thread at a time: what is refused, how a table is found and
  * ends, that a failed try of the exact kinds changes no byte of the segment, that 100,000 locks fit in
  * one table, that a failed operation marks the table for everybody, and that one reinit makes it whole
- * with tokens that go on rising. And that what a device does to words is asked of the one that they are at.
+ * with tokens that go on rising. That what a device does to words is asked of the one that they are at. That a
+ * close leaves no entry of its node behind.
  */
 #include "check.h"
 #include "fabric/world.h"
+#include "lock/table.h"
 
 struct side {
     struct baton_ep *ep;
@@ -189,6 +191,40 @@ static void *segment(struct side *host, const char *name, size_t bytes)
     return memory;
 }
 
+/*
+ * Who has closed its handle takes no part: also when its queue pair towards the host is broken, breaks by what
+ * stands before the close, or when the arena is full.
+ */
+static void leaving(void)
+{
+    const baton_gptr nowhere = baton_gptr_make(0, UINT64_C(1) << 40);
+    struct baton_cluster *cluster = check_step(2, 1, 0);
+    struct side host = make_side(cluster, "t", "merge", 1);
+    const uint64_t *attach = (uint64_t *)segment(&host, "t", 4096) + BATON_TABLE_AT_ATTACH + 1;
+    for (unsigned how = 0; how < 3; how++) {
+        struct side far = open_side(cluster, 1, "t"), more = open_side(cluster, 1, "t");
+        CHECK((*attach & 0xfffff) == 2);
+        if (how < 2)
+            CHECK_RC(baton_put64(far.ep, nowhere, 1, 1), 0);
+        if (how == 0)
+            CHECK_RC(baton_wait(far.ep, 1), -EKEYREJECTED);
+        while (how == 2 && baton_ep_alloc(far.ep, 8, 8))
+            ;
+        CHECK_RC(baton_table_close(far.ep, far.table), 0);
+        CHECK((*attach & 0xfffff) == 1);
+        /* What was the program's error is still. */
+        if (how == 1)
+            CHECK_RC(baton_wait(far.ep, 1), -EKEYREJECTED);
+        CHECK_RC(baton_ep_state(far.ep, 0), how < 2 ? -EKEYREJECTED : 0);
+        far.table = NULL;
+        close_side(&far);
+        close_side(&more);
+        CHECK(*attach == 0);
+    }
+    close_side(&host);
+    CHECK_RC(baton_cluster_close(cluster), 0);
+}
+
 static void trying(void)
 {
     enum { BYTES = 4096 + 64 };
@@ -365,6 +401,7 @@ int main(void)
     refusals();
     misuse();
     ending();
+    leaving();
     trying();
     deadline();
     many();
