@@ -166,7 +166,9 @@ int baton_table_open(struct baton_ep *ep, const char *name, uint64_t deadline_ns
 
 /*
  * Orderly detach. Each handle is closed once; nobody may hold or wait for a lock through it. The
- * maker's call ends the table: what others do with it afterwards gives -EKEYREJECTED.
+ * maker's call ends the table: what others do with it afterwards gives -EKEYREJECTED. On the maker's node
+ * none of them may be inside of a call meanwhile, as the memory of the locks goes at once there; in a simulated
+ * run nor later.
  */
 int baton_table_close(struct baton_ep *ep, struct baton_table *table);
 

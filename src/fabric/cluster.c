@@ -134,7 +134,7 @@ int baton_cluster_close(struct baton_cluster *cluster)
         if (node && baton_word_load(&node->endpoints))
             return baton_fail(-EBUSY, "node %u has open endpoints", i);
         /* Who leaves has not died: others would wait for ever for a lock that he has kept. */
-        if (node && baton_word_load(&node->tables))
+        if (node && node->tables)
             return baton_fail(-EBUSY, "node %u has open tables of locks", i);
     }
     for (unsigned i = 0; i < cluster->nodes; i++)
@@ -179,13 +179,6 @@ void baton_cluster_caps(const struct baton_cluster *cluster, struct baton_caps *
 void baton_node_count_endpoint(struct baton_node *node, int change)
 {
     baton_word_faa(&node->endpoints, (uint64_t)(int64_t)change);
-}
-
-void baton_node_count_table(struct baton_node *node, int change)
-{
-    /* Where all nodes are in one process nobody is left when it leaves; and its threads may be explored. */
-    if (!node->cluster->ops->run)
-        baton_word_faa(&node->tables, (uint64_t)(int64_t)change);
 }
 
 void baton_node_note_death(struct baton_node *node, unsigned dead)

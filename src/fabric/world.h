@@ -228,12 +228,12 @@ struct baton_node {
     uint64_t deaths;   /* deaths noticed so far: see baton_node_note_death */
     uint64_t *died_at; /* by node: the value of `deaths` when its death was noticed; 0: never */
     uint64_t endpoints;
-    uint64_t tables;      /* handles of lock tables that are open, where nodes are processes */
-    pthread_mutex_t lock; /* segments, arena, waiters */
+    pthread_mutex_t lock; /* segments, arena, waiters, tables */
     uint64_t next_base;   /* a world that remembers earlier lives of this number raises it */
     struct baton_segment segments[BATON_SEGMENTS_MAX];
     struct baton_arena_block *arena;
     void *waiters; /* closed ones, for who opens one: see src/lock/table.c */
+    void *tables;  /* handles of lock tables that are open, where nodes are processes: see there */
     void *world;
 };
 
@@ -265,7 +265,6 @@ int baton_arena_init(struct baton_node *node, size_t bytes);
 void baton_memory_fini(struct baton_node *node); /* destroys all segments */
 
 void baton_node_count_endpoint(struct baton_node *node, int change);
-void baton_node_count_table(struct baton_node *node, int change);
 
 /* Called by one thread at a time per node: makes waits end that concern node `dead`. */
 void baton_node_note_death(struct baton_node *node, unsigned dead);

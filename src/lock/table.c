@@ -6,6 +6,9 @@
  * A handle lies in its node's arena and keeps what it last knew of the table's health as a chain of
  * immutable groups, newest first, so that a wait that began under an old one can still be told that
  * it is over. `head` is the newest with a bit that says "look before you use it".
+ *
+ * On the host the handles reach the locks by CPU, and no NIC refuses them when the memory is gone. So the
+ * maker, when it closes the table, makes an end of its node's other handles.
  */
 #include <errno.h>
 #include <string.h>
@@ -41,6 +44,8 @@ struct baton_table {
     uint64_t head;   /* struct table_group *, with the bit LOOK */
     uint64_t owed;   /* the state in which the table had to be marked, and could not be; else 0 */
     uint64_t result; /* of what attaches and detaches, which needs no room then */
+    struct table_group closed; /* the last, where the maker of the table has closed it */
+    struct baton_table *next;  /* of the node's handles */
     const struct baton_lock_ops *ops;
     baton_gptr base;
     baton_gptr lines;
@@ -106,14 +111,20 @@ static void distrust(struct baton_ep *ep, struct baton_table *table)
         head = seen;
 }
 
+static struct baton_group group_make(const struct baton_table *table, uint64_t healthy,
+                                     uint64_t deaths)
+{
+    return (struct baton_group){table_at(table, BATON_TABLE_AT_STATE), healthy,
+                                table_at(table, BATON_TABLE_AT_ATTACH), deaths};
+}
+
 /* What is known of the table from now on: state `healthy`, and no participant dead up to `deaths`. */
 static int trust(struct baton_ep *ep, struct baton_table *table, uint64_t healthy, uint64_t deaths)
 {
     struct table_group *group = baton_ep_alloc(ep, sizeof *group, 64);
     if (!group)
         return -ENOMEM;
-    group->group = (struct baton_group){table_at(table, BATON_TABLE_AT_STATE), healthy,
-                                        table_at(table, BATON_TABLE_AT_ATTACH), deaths};
+    group->group = group_make(table, healthy, deaths);
     uint64_t head = baton_load(ep, &table->head), seen;
     for (;; head = seen) {
         group->older = head_group(head);
@@ -121,6 +132,11 @@ static int trust(struct baton_ep *ep, struct baton_table *table, uint64_t health
         if (seen == head)
             return 0;
     }
+}
+
+static int closed_fail(const struct baton_table *table)
+{
+    return baton_fail(-EKEYREJECTED, "lock table %s: its maker has closed it", table->name);
 }
 
 /* Replaces a word of the header if it is what we think; *seen is what it was. */
@@ -190,6 +206,8 @@ static uint64_t deaths_known(struct baton_ep *ep, struct baton_table *table, uin
 static int table_look(struct baton_ep *ep, struct baton_table *table, bool predecessor_died)
 {
     uint64_t *words, deaths = deaths_now(ep);
+    if (head_group(baton_load(ep, &table->head)) == &table->closed)
+        return closed_fail(table);
     int rc = header_get(ep, table, &words);
     if (rc)
         return rc;
@@ -570,12 +588,64 @@ static int detach(struct baton_ep *ep, struct baton_table *table)
     return rc == -EKEYREJECTED || rc == -EHOSTDOWN || rc == -ENOTCONN ? 0 : rc;
 }
 
+/* ---- The handles of a node
+ *
+ * Not where all nodes are in one process: nobody is left there when it leaves; and its threads may be explored,
+ * which a list in memory that is not explored does not survive.
+ */
+
+static bool handles_are_listed(const struct baton_node *node)
+{
+    return !node->cluster->ops->run;
+}
+
+static void handle_enter(struct baton_node *node, struct baton_table *table)
+{
+    if (!handles_are_listed(node))
+        return;
+    pthread_mutex_lock(&node->lock);
+    table->next = node->tables;
+    node->tables = table;
+    pthread_mutex_unlock(&node->lock);
+}
+
+/* Its last group is one of a table that is no more, and it has to look, which tells so. */
+static void handle_end(struct baton_ep *ep, struct baton_table *table)
+{
+    uint64_t head = baton_load(ep, &table->head), seen;
+    table->closed.group = group_make(table, PHASE_CLOSED, 0);
+    for (;; head = seen) {
+        table->closed.older = head_group(head);
+        seen = baton_cas(ep, &table->head, head, (uintptr_t)&table->closed | LOOK);
+        if (seen == head)
+            return;
+    }
+}
+
+/* `ends`: so does the table. Under the lock, so that none of them is closed meanwhile. */
+static void handle_leave(struct baton_ep *ep, struct baton_table *table, bool ends)
+{
+    struct baton_node *node = baton_ep_node(ep);
+    if (!handles_are_listed(node))
+        return;
+    pthread_mutex_lock(&node->lock);
+    struct baton_table **at = (struct baton_table **)&node->tables;
+    while (*at != table)
+        at = &(*at)->next;
+    *at = table->next;
+    for (struct baton_table *t = node->tables; t && ends; t = t->next)
+        if (t->base == table->base)
+            handle_end(ep, t);
+    pthread_mutex_unlock(&node->lock);
+}
+
 static void handle_free(struct baton_ep *ep, struct baton_table *table)
 {
     struct table_group *group = head_group(table->head), *older;
     for (; group; group = older) {
         older = group->older;
-        baton_ep_free(ep, group);
+        if (group != &table->closed)
+            baton_ep_free(ep, group);
     }
     baton_ep_free(ep, table);
 }
@@ -651,7 +721,7 @@ int baton_table_create(struct baton_ep *ep, const char *name, const struct baton
         handle_free(ep, table);
         goto destroy;
     }
-    baton_node_count_table(baton_ep_node(ep), 1);
+    handle_enter(node, table);
     *out = table;
     return 0;
 
@@ -726,7 +796,7 @@ int baton_table_open(struct baton_ep *ep, const char *name, uint64_t deadline_ns
         goto free_table;
     }
     baton_ep_free(ep, header);
-    baton_node_count_table(baton_ep_node(ep), 1);
+    handle_enter(baton_ep_node(ep), table);
     *out = table;
     return 0;
 
@@ -750,12 +820,13 @@ int baton_table_close(struct baton_ep *ep, struct baton_table *table)
         (void)baton_wait(ep, BATON_ID_TABLE);
         (void)baton_settle(ep, table->node);
         rc = baton_name_withdraw(node, table->name);
+        handle_leave(ep, table, true);
         int destroyed = baton_segment_destroy(node, table->base);
         rc = rc ? rc : destroyed;
     } else {
+        handle_leave(ep, table, false);
         rc = detach(ep, table);
     }
-    baton_node_count_table(baton_ep_node(ep), -1);
     handle_free(ep, table);
     return rc;
 }
@@ -1130,6 +1201,8 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
     const struct baton_group *group = &head_group(baton_load(ep, &lock->table->head))->group;
     if (__builtin_expect(group->healthy != waiter->healthy, 0)) {
         waiter->committed = 1;
+        if (group->healthy == PHASE_CLOSED)
+            return closed_fail(lock->table);
         return baton_fail(-EOWNERDEAD, "the lock table was repaired while the lock was held");
     }
 

@@ -223,6 +223,8 @@ static int case_tables(struct conf *c)
     OK(baton_table_close(b.ep[1], b.made));
     EQUAL(baton_table_open(b.ep[0], "t", 0, &t), -ENOENT);
     EQUAL(baton_lock_acquire(&b.lock[0], b.ep[0], b.waiter[0]), -EKEYREJECTED);
+    if (conf_is(c, CONF_NATIVE))
+        EQUAL(baton_lock_acquire(&b.lock[1], b.ep[1], b.waiter[1]), -EKEYREJECTED);
     OK(baton_ep_reset(b.ep[0], 1));
     OK(baton_table_create(b.ep[1], "t", &opts, &b.made));
     OK(baton_table_open(b.ep[0], "t", 0, &t));

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lock tables in the world `step`, one thread at a time: what is refused, how a table is found and
- * ends, that a failed try of the exact kinds changes no byte of the segment, that 100,000 locks fit in
- * one table, that a failed operation marks the table for everybody, and that one reinit makes it whole
- * with tokens that go on rising. That what a device does to words is asked of the one that they are at. That a
- * close leaves no entry of its node behind.
+ * Lock tables, one thread at a time, and in the world `step` but for one case: what is refused, how a table is
+ * found and ends, that a failed try of the exact kinds changes no byte of the segment, that 100,000 locks fit in
+ * one table, that a failed operation marks the table for everybody, and that one reinit makes it whole with
+ * tokens that go on rising. That what a device does to words is asked of the one that they are at. That a table
+ * that has ended is an error on its host too, and that a close leaves no entry of its node behind.
  */
+#include <unistd.h>
+
 #include "check.h"
 #include "fabric/world.h"
 #include "lock/table.h"
@@ -189,6 +191,42 @@ static void *segment(struct side *host, const char *name, size_t bytes)
     CHECK_RC(baton_name_lookup(host->ep, name, 0, &base), 0);
     CHECK_RC(baton_ptr(baton_ep_node(host->ep), base, bytes, &memory), 0);
     return memory;
+}
+
+/* Other handles of the host, one of them with a lock in hand, when the maker closes the table. */
+static void ending_on_the_host(const char *kind)
+{
+    struct baton_cluster_opts opts = BATON_CLUSTER_OPTS;
+    struct baton_cluster *cluster;
+    char name[40];
+    snprintf(name, sizeof name, "lock-table-test-%d", (int)getpid());
+    opts.name = name;
+    opts.nodes = 1;
+    CHECK_RC(baton_cluster_open(&opts, &cluster), 0);
+    struct side maker = make_side(cluster, "t", kind, 2), other = open_side(cluster, 0, "t");
+    struct side elsewhere = make_side(cluster, "u", kind, 1), holder = open_side(cluster, 0, "t");
+    CHECK_RC(baton_lock_acquire(&other.lock, other.ep, other.waiter), 0);
+    CHECK_RC(baton_lock_release(&other.lock, other.ep, other.waiter), 0);
+    CHECK_RC(baton_lock_acquire(&holder.lock, holder.ep, holder.waiter), 0);
+    close_side(&maker);
+
+    for (unsigned i = 0; i < 2; i++) {
+        CHECK_RC(baton_lock_acquire(&other.lock, other.ep, other.waiter), -EKEYREJECTED);
+        if (baton_table_kind(other.table)->caps & BATON_LOCK_TRY)
+            CHECK_RC(baton_lock_try(&other.lock, other.ep, other.waiter), -EKEYREJECTED);
+        CHECK_RC(baton_table_reinit(other.ep, other.table), -EKEYREJECTED);
+        CHECK(strstr(baton_error_detail(), "closed"));
+    }
+    CHECK_RC(baton_lock_release(&holder.lock, holder.ep, holder.waiter), -EKEYREJECTED);
+    CHECK_RC(baton_lock_release(&holder.lock, holder.ep, holder.waiter), -EINVAL);
+    CHECK_RC(baton_lock_acquire(&elsewhere.lock, elsewhere.ep, elsewhere.waiter), 0);
+    CHECK_RC(baton_lock_release(&elsewhere.lock, elsewhere.ep, elsewhere.waiter), 0);
+    close_side(&holder);
+    close_side(&elsewhere);
+    CHECK_RC(baton_waiter_close(other.ep, other.waiter), 0);
+    CHECK_RC(baton_table_close(other.ep, other.table), 0);
+    (void)baton_ep_close(other.ep);
+    CHECK_RC(baton_cluster_close(cluster), 0);
 }
 
 /*
@@ -401,6 +439,8 @@ int main(void)
     refusals();
     misuse();
     ending();
+    for (const struct baton_lock_ops *const *kind = baton_lock_kinds(); *kind; kind++)
+        ending_on_the_host((*kind)->name);
     leaving();
     trying();
     deadline();
