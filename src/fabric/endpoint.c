@@ -548,9 +548,10 @@ static int fence(struct baton_epx *ep, const uint16_t *nodes, unsigned count, bo
 {
     struct baton_ep *pub = &ep->pub;
     int rc = 0;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         if (nodes[i] >= ep->nodes)
             return baton_fail(-ERANGE, "node %u: the cluster has %u places", nodes[i], ep->nodes);
+    for (unsigned i = 0; i < count; i++) {
         if (!is_whole(ep, nodes[i]))
             continue; /* its error is what the caller has to hear; there is nothing to fence */
         baton_rfence(pub, nodes[i]);

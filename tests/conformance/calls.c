@@ -9,15 +9,6 @@
 
 /* ---- Clusters */
 
-static int bad_opts(const struct conf *c, struct baton_cluster_opts opts, int want)
-{
-    struct baton_cluster *cluster = NULL;
-    EQUAL(conf_open_opts(c, &opts, &cluster), want);
-    CHECK(!cluster); /* outputs are written on success only */
-    CHECK(*baton_error_detail());
-    return 0;
-}
-
 static int case_open(struct conf *c)
 {
     struct baton_cluster_opts o = BATON_CLUSTER_OPTS;
@@ -192,7 +183,11 @@ static int case_post_errors(struct conf *c)
     OK(baton_wait(r.ep, 0xffff));
     EQUAL(baton_order(r.ep, RIG_NODES), -ERANGE);
     EQUAL(baton_rfence(r.ep, RIG_NODES), -ERANGE);
+    struct baton_stats before, after;
+    baton_ep_stats(r.ep, &before);
     EQUAL(baton_gfence(r.ep, (const uint16_t[]){1, RIG_NODES}, 2), -ERANGE);
+    baton_ep_stats(r.ep, &after);
+    EQUAL(after.ops[BATON_OP_GET], before.ops[BATON_OP_GET]); /* nothing was begun */
     EQUAL(baton_ep_reset(r.ep, RIG_NODES), -ERANGE);
     EQUAL(baton_ep_state(r.ep, RIG_NODES), -ERANGE);
     /* An error that nobody has collected comes from close; one of post breaks no queue pair. */
