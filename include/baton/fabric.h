@@ -136,9 +136,9 @@ struct baton_cluster_opts {
     size_t arena_bytes; /* memory of one node for endpoints' local operands and waiters; 0: 4 MiB */
     uint64_t seed;      /* step, sim: of the schedule */
     /*
-     * "name=value,.." of the fabric: baton(7) for ucx and verbs, baton/sim.h for sim; shm and step have none. On
-     * ucx and verbs also where processes meet, rendezvous=HOST:PORT,secret=FILE, see baton-node(1): without that,
-     * and without a launcher, all nodes are in this process, and nobody can join.
+     * "name=value,.." of the fabric, each once: baton(7) for ucx and verbs, baton/sim.h for sim; shm and step have
+     * none. On ucx and verbs also where processes meet, rendezvous=HOST:PORT,secret=FILE, see baton-node(1): without
+     * that, and without a launcher, all nodes are in this process, and nobody can join.
      */
     const char *options;
 };

@@ -33,11 +33,20 @@ int baton_option_number(const char *options, const char *name, long least, long 
     if (!baton_option(options, name, text, sizeof(text)))
         return 0;
     long value = strtol(text, &end, 10);
-    if (!*text || *end || value < least || value > most)
+    /* What fills the room may have been longer. */
+    if (!*text || *end || strlen(text) == sizeof(text) - 1 || value < least || value > most)
         return baton_fail(-EINVAL, "%s=%s: a number from %ld to %ld is needed", name, text, least,
                           most);
     *out = value;
     return 0;
+}
+
+static bool stands_before(const char *options, const char *p, size_t n)
+{
+    for (const char *q = options; q < p; q = next_setting(q))
+        if (strcspn(q, "=,") == n && !strncmp(q, p, n))
+            return true;
+    return false;
 }
 
 int baton_options_check(const char *options, const char *const *known)
@@ -47,8 +56,10 @@ int baton_options_check(const char *options, const char *const *known)
         const char *const *k = known;
         while (*k && (strlen(*k) != n || strncmp(p, *k, n)))
             k++;
-        if (*k && p[n] == '=')
+        if (*k && p[n] == '=' && !stands_before(options, p, n))
             continue;
+        if (*k && p[n] == '=')
+            return baton_fail(-EINVAL, "the setting \"%s\" is given twice", *k);
         if (!*known)
             return baton_fail(-EINVAL, "no setting \"%.*s\": this fabric has none", (int)n, p);
         char all[160] = "";

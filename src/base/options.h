@@ -12,7 +12,7 @@ bool baton_option(const char *options, const char *name, char *out, size_t bytes
 /* Leaves *out as it is if `name` is not there; -EINVAL if its value is no number from least to most. */
 int baton_option_number(const char *options, const char *name, long least, long most, long *out);
 
-/* -EINVAL, with what exists in the error detail, if there is a name that is not in `known`. */
+/* -EINVAL, with what exists in the error detail, if there is a name that is not in `known`, or one twice. */
 int baton_options_check(const char *options, const char *const *known);
 
 #endif

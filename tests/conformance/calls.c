@@ -9,6 +9,57 @@
 
 /* ---- Clusters */
 
+/* The settings of a fabric: known ones, each once, with a value that is one. */
+static int bad_settings(const struct conf *c, const char *settings, const char *said)
+{
+    struct baton_cluster_opts o = BATON_CLUSTER_OPTS;
+    struct baton_cluster *cluster = NULL;
+    o.fabric = c->world->fabric;
+    o.name = c->cluster_name;
+    o.options = settings;
+    EQUAL(baton_cluster_open(&o, &cluster), -EINVAL);
+    CHECK(!cluster && strstr(baton_error_detail(), said));
+    return 0;
+}
+
+static int case_settings(struct conf *c)
+{
+    const char *own = c->world->options;
+    char text[256];
+    static const char *const unknown[] = {"nonsense=1", "nonsense", "=", "=1", ",", "fabric=shm"};
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
+        OK(bad_settings(c, unknown[i], "no setting"));
+    if (own) {
+        int n = (int)strcspn(own, "=");
+        snprintf(text, sizeof(text), "%s,%.*s=other", own, n, own);
+        OK(bad_settings(c, text, "twice"));
+        snprintf(text, sizeof(text), "%.*s", n, own);
+        OK(bad_settings(c, text, "no setting"));
+        snprintf(text, sizeof(text), "%.*s=other,more=1", n, own);
+        OK(bad_settings(c, text, "\"more\""));
+    }
+    if (!conf_is(c, CONF_UCX | CONF_UCX_RMA | CONF_VERBS))
+        return 0;
+    static const char *const numbers[] = {"", "0", "-1", "9", "600001", "1e3", "0x100", "100x",
+                                          "10 0", "--", "18446744073709551716",
+                                          /* the first 23 characters of it are a number in range */
+                                          "00000000000000000000100000000"};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        snprintf(text, sizeof(text), "timeout_ms=%s", numbers[i]);
+        OK(bad_settings(c, text, "timeout_ms="));
+    }
+    return 0;
+}
+
+static int bad_opts(const struct conf *c, struct baton_cluster_opts opts, int want)
+{
+    struct baton_cluster *cluster = NULL;
+    EQUAL(conf_open_opts(c, &opts, &cluster), want);
+    CHECK(!cluster); /* outputs are written on success only */
+    CHECK(*baton_error_detail());
+    return 0;
+}
+
 static int case_open(struct conf *c)
 {
     struct baton_cluster_opts o = BATON_CLUSTER_OPTS;
@@ -742,6 +793,8 @@ static int case_errors(struct conf *c)
 const struct conf_case conf_calls_cases[] = {
     {"open", "options, node numbers, states, capabilities of a cluster", CONF_ONE_PROCESS,
      case_open, 0},
+    {"settings", "unknown ones, one twice, and what is no number are refused", CONF_ONE_PROCESS,
+     case_settings, 0},
     {"errors", "every error has a sentence", CONF_ONE_PROCESS, case_errors, 0},
     {"post-errors", "wrong use is an error at post and once more at the wait", CONF_ONE_PROCESS,
      case_post_errors, 0},
