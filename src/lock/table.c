@@ -121,11 +121,16 @@ static struct baton_group group_make(const struct baton_table *table, uint64_t h
 /* What is known of the table from now on: state `healthy`, and no participant dead up to `deaths`. */
 static int trust(struct baton_ep *ep, struct baton_table *table, uint64_t healthy, uint64_t deaths)
 {
+    uint64_t head = baton_load(ep, &table->head), seen;
+    const struct table_group *known = head_group(head);
+    /* Nothing new: what is known stays until the handle is closed, and there may be many looks till then. */
+    if (known && known->group.healthy == healthy && known->group.deaths == deaths &&
+        (!(head & LOOK) || baton_cas(ep, &table->head, head, head & ~(uint64_t)LOOK) == head))
+        return 0;
     struct table_group *group = baton_ep_alloc(ep, sizeof *group, 64);
     if (!group)
         return -ENOMEM;
     group->group = group_make(table, healthy, deaths);
-    uint64_t head = baton_load(ep, &table->head), seen;
     for (;; head = seen) {
         group->older = head_group(head);
         seen = baton_cas(ep, &table->head, head, (uintptr_t)group);

@@ -4,7 +4,8 @@
  * found and ends, that a failed try of the exact kinds changes no byte of the segment, that 100,000 locks fit in
  * one table, that a failed operation marks the table for everybody, and that one reinit makes it whole with
  * tokens that go on rising. That what a device does to words is asked of the one that they are at. That a table
- * that has ended is an error on its host too, and that a close leaves no entry of its node behind.
+ * that has ended is an error on its host too, and that a close leaves no entry of its node behind. That
+ * a look that finds nothing new needs no room.
  */
 #include <unistd.h>
 
@@ -263,6 +264,20 @@ static void leaving(void)
     CHECK_RC(baton_cluster_close(cluster), 0);
 }
 
+/* A reinit that has nothing to do needs no room, however often it is called. */
+static void looking(void)
+{
+    struct baton_cluster *cluster = check_step(2, 1, 0);
+    struct side host = make_side(cluster, "t", "merge", 1), far = open_side(cluster, 1, "t");
+    for (unsigned i = 0; i < 10000; i++) {
+        CHECK_RC(baton_table_reinit(host.ep, host.table), 0);
+        CHECK_RC(baton_table_reinit(far.ep, far.table), 0);
+    }
+    close_side(&far);
+    close_side(&host);
+    CHECK_RC(baton_cluster_close(cluster), 0);
+}
+
 static void trying(void)
 {
     enum { BYTES = 4096 + 64 };
@@ -442,6 +457,7 @@ int main(void)
     for (const struct baton_lock_ops *const *kind = baton_lock_kinds(); *kind; kind++)
         ending_on_the_host((*kind)->name);
     leaving();
+    looking();
     trying();
     deadline();
     many();
