@@ -849,7 +849,12 @@ struct baton_cluster *baton_ep_cluster(const struct baton_ep *ep)
 
 void *baton_ep_alloc(struct baton_ep *ep, size_t bytes, size_t align)
 {
-    return baton_arena_alloc(baton_epx(ep)->nodep, bytes, align);
+    void *memory = baton_arena_alloc(baton_epx(ep)->nodep, bytes, align);
+    if (!memory)
+        baton_fail(-ENOMEM,
+                   "the arena of node %" PRIu32 " has no room for %zu bytes, aligned to %zu",
+                   ep->node, bytes, align);
+    return memory;
 }
 
 void baton_ep_free(struct baton_ep *ep, void *memory)

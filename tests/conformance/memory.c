@@ -99,6 +99,7 @@ static int case_arena(struct conf *c)
     static char *got[1 << 14];
     static size_t bytes[1 << 14];
     CHECK(!baton_ep_alloc(ep, 8, 3));
+    CHECK(strstr(baton_error_detail(), "no room for 8 bytes, aligned to 3"));
     CHECK(!baton_ep_alloc(ep, 8, 8192));
     CHECK(!baton_ep_alloc(ep, 0, 8));
     CHECK(!baton_ep_alloc(ep, SIZE_MAX, 8));
