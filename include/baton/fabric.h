@@ -287,7 +287,7 @@ struct baton_ep_peer { /* private: what is known of this endpoint's work towards
 struct baton_ep { /* private: the part that the inline calls below need */
     uint32_t native;
     uint32_t node;
-    struct baton_ep_peer *peers;
+    struct baton_ep_peer **peers; /* by node; those that nothing was posted to share one */
     const uint64_t *deaths;
     const struct baton_caps *caps;
     uint64_t lost; /* sum of those of the peers */
@@ -387,7 +387,7 @@ int baton_settle_slow(struct baton_ep *ep, unsigned node);
  */
 BATON_INLINE int baton_settle(struct baton_ep *ep, unsigned node)
 {
-    const struct baton_ep_peer *p = &ep->peers[node];
+    const struct baton_ep_peer *p = ep->peers[node];
     return p->written <= p->settled && !p->fetches ? 0 : baton_settle_slow(ep, node);
 }
 

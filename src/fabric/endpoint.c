@@ -57,7 +57,7 @@ static int first_error(int a, int b)
 static __attribute__((cold, noinline)) int told(const struct baton_epx *ep, unsigned node, int rc)
 {
     const struct baton_ep_fault *fault = &ep->fault;
-    int broken = ep->peers[node].broken;
+    int broken = baton_epx_peer(ep, node)->broken;
     if (rc == -ENOTCONN && broken)
         return baton_fail(rc, "node %u: %s", node, baton_strerror(broken));
     if (fault->rc && fault->node == node && (rc == fault->rc || rc == -ECANCELED))
@@ -65,23 +65,57 @@ static __attribute__((cold, noinline)) int told(const struct baton_epx *ep, unsi
     return rc;
 }
 
+/* ---- What is kept of each node */
+
+/* Of nodes that nothing was posted to. Most endpoints of a large cluster use few nodes. */
+static const struct baton_epx_peer untouched;
+
+/* Zeroed. */
+static void *take(struct baton_pool *pool, size_t bytes)
+{
+    return pool ? baton_pool_take(pool) : calloc(1, bytes);
+}
+
+static void give(struct baton_pool *pool, void *memory)
+{
+    if (pool)
+        baton_pool_give(pool, memory);
+    else
+        free(memory);
+}
+
+static bool is_touched(const struct baton_epx *ep, unsigned node)
+{
+    return ep->pub.peers[node] != &untouched.pub;
+}
+
+struct baton_epx_peer *baton_epx_peer_own(struct baton_epx *ep, unsigned node)
+{
+    if (__builtin_expect(is_touched(ep, node), 1))
+        return baton_epx_peer(ep, node);
+    struct baton_epx_peer *peer = take(ep->nodep->cluster->peer_pool, sizeof(*peer));
+    if (peer)
+        ep->pub.peers[node] = &peer->pub;
+    return peer;
+}
+
 /* ---- Done */
 
 static const char *const kind_names[BATON_OP_KINDS] = {"put", "get", "rcas", "rfaa"};
 
 /* A put that was accepted may still be lost, as long as nothing has proved it complete. */
-static void lose_unwaited(struct baton_epx *ep, unsigned node)
+static void lose_unwaited(struct baton_epx *ep, struct baton_epx_peer *peer)
 {
-    if (ep->peers[node].unwaited <= ep->pub.peers[node].settled)
+    if (peer->unwaited <= peer->pub.settled)
         return;
-    ep->pub.peers[node].lost++;
+    peer->pub.lost++;
     ep->pub.lost++;
 }
 
 void baton_op_done(struct baton_epx *ep, const struct baton_op *op, int rc, bool wrote,
                    const char *text)
 {
-    struct baton_epx_peer *peer = &ep->peers[op->node];
+    struct baton_epx_peer *peer = baton_epx_peer(ep, op->node);
     struct baton_epx_id *id = id_of(ep, op->id);
 
     ep->pending--;
@@ -89,13 +123,13 @@ void baton_op_done(struct baton_epx *ep, const struct baton_op *op, int rc, bool
     id->pending--;
     if (!rc) {
         /* A put or rfaa was entered as a write when posted; whether a rcas writes is only known now. */
-        if (wrote && op->kind == BATON_OP_RCAS && ep->pub.peers[op->node].written < op->seq + 1)
-            ep->pub.peers[op->node].written = op->seq + 1;
+        if (wrote && op->kind == BATON_OP_RCAS && peer->pub.written < op->seq + 1)
+            peer->pub.written = op->seq + 1;
         return;
     }
     if (!peer->broken) {
         peer->broken = rc;
-        lose_unwaited(ep, op->node);
+        lose_unwaited(ep, peer);
         ep->fault.rc = rc;
         ep->fault.kind = op->kind;
         ep->fault.node = op->node;
@@ -127,7 +161,7 @@ int baton_flush(struct baton_ep *pub)
         id->stamp = ep->any_stamp = ep->round;
         id->open--;
         id->pending++;
-        ep->peers[op->node].pending++;
+        baton_epx_peer(ep, op->node)->pending++;
         bool first = true;
         for (unsigned j = 0; j < i && first; j++)
             first = ep->chain[j].node != op->node;
@@ -154,7 +188,7 @@ static int post_error(struct baton_epx *ep, baton_wid wid, int rc)
  */
 static bool is_whole(struct baton_epx *ep, unsigned node)
 {
-    struct baton_epx_peer *peer = &ep->peers[node];
+    const struct baton_epx_peer *peer = baton_epx_peer(ep, node);
     return !peer->broken || (!peer->missed && !baton_ep_reset(&ep->pub, node));
 }
 
@@ -189,8 +223,10 @@ static int post(struct baton_epx *ep, const struct baton_op *op)
                                          op->local, ep->pub.node));
     }
 
-    struct baton_epx_peer *peer = &ep->peers[node];
-    struct baton_ep_peer *known = &ep->pub.peers[node];
+    struct baton_epx_peer *peer = baton_epx_peer_own(ep, node);
+    if (__builtin_expect(!peer, 0))
+        return post_error(ep, op->id, -ENOMEM);
+    struct baton_ep_peer *known = &peer->pub;
     if (__builtin_expect(peer->broken != 0, 0) && !is_whole(ep, node)) {
         peer->missed |= op->id != BATON_WID_UNWAITED;
         return post_error(ep, op->id, told(ep, node, -ENOTCONN));
@@ -398,7 +434,10 @@ static int fence_flag(struct baton_epx *ep, unsigned node, unsigned flags)
 {
     if (node >= ep->nodes)
         return baton_fail(-ERANGE, "node %u: the cluster has %u places", node, ep->nodes);
-    ep->peers[node].flags |= (uint8_t)flags;
+    struct baton_epx_peer *peer = baton_epx_peer_own(ep, node);
+    if (!peer)
+        return -ENOMEM;
+    peer->flags |= (uint8_t)flags;
     return 0;
 }
 
@@ -427,7 +466,7 @@ void baton_ep_drain(struct baton_ep *pub, unsigned node)
 {
     struct baton_epx *ep = baton_epx(pub);
     baton_flush(pub);
-    advance_until(ep, &ep->peers[node].pending);
+    advance_until(ep, &baton_epx_peer(ep, node)->pending);
 }
 
 static void count_round(struct baton_epx *ep, uint64_t stamp)
@@ -441,8 +480,8 @@ static void count_round(struct baton_epx *ep, uint64_t stamp)
 /* The fetches of earlier generations stand before an rfence that stands before one that was waited for. */
 static void forget_before(struct baton_epx *ep, unsigned node, uint64_t gen)
 {
-    struct baton_epx_peer *peer = &ep->peers[node];
-    struct baton_ep_peer *known = &ep->pub.peers[node];
+    struct baton_epx_peer *peer = baton_epx_peer(ep, node);
+    struct baton_ep_peer *known = &peer->pub;
     for (unsigned i = 1; i < BATON_IDS; i++) {
         struct baton_epx_id *id = &ep->ids[i];
         if (id->fetches && !id->mixed && id->node == node && id->gen < gen) {
@@ -459,9 +498,10 @@ static void forget_before(struct baton_epx *ep, unsigned node, uint64_t gen)
 /* What a finished wait for this id tells about its node. */
 static void retire_id(struct baton_epx *ep, struct baton_epx_id *id, int rc)
 {
-    struct baton_ep_peer *known = &ep->pub.peers[id->node];
+    struct baton_ep_peer *known = ep->pub.peers[id->node];
     if (!id->mixed) {
-        known->fetches -= id->fetches;
+        if (id->fetches) /* else the id may never have been used, and nothing of the endpoint's be there */
+            known->fetches -= id->fetches;
         if (!rc && id->proof > known->settled)
             known->settled = id->proof;
         if (!rc && id->fetches && known->fetches)
@@ -511,8 +551,9 @@ int baton_wait_until(struct baton_ep *pub, baton_wid wid, const struct baton_unt
 /* All fetches towards the node have been waited for: no id holds any of them any more. */
 static void forget_fetches(struct baton_epx *ep, unsigned node)
 {
-    ep->pub.peers[node].fetches = 0;
-    ep->peers[node].loose = 0;
+    struct baton_epx_peer *peer = baton_epx_peer(ep, node);
+    peer->pub.fetches = 0;
+    peer->loose = 0;
     for (unsigned i = 1; i < BATON_IDS; i++)
         if (ep->ids[i].fetches && !ep->ids[i].mixed && ep->ids[i].node == node)
             ep->ids[i].fetches = 0;
@@ -533,9 +574,12 @@ int baton_wait_all(struct baton_ep *pub)
             rc = told(ep, id->node, one);
     }
     for (unsigned n = 0; n < ep->nodes; n++) {
-        ep->pub.peers[n].fetches = 0;
-        ep->peers[n].loose = 0;
-        int one = take_error(&ep->peers[n].rc);
+        if (!is_touched(ep, n))
+            continue;
+        struct baton_epx_peer *peer = baton_epx_peer(ep, n);
+        peer->pub.fetches = 0;
+        peer->loose = 0;
+        int one = take_error(&peer->rc);
         if (one && !rc)
             rc = told(ep, n, one);
     }
@@ -548,9 +592,12 @@ static int fence(struct baton_epx *ep, const uint16_t *nodes, unsigned count, bo
 {
     struct baton_ep *pub = &ep->pub;
     int rc = 0;
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         if (nodes[i] >= ep->nodes)
             return baton_fail(-ERANGE, "node %u: the cluster has %u places", nodes[i], ep->nodes);
+        if (!baton_epx_peer_own(ep, nodes[i]))
+            return -ENOMEM;
+    }
     for (unsigned i = 0; i < count; i++) {
         if (!is_whole(ep, nodes[i]))
             continue; /* its error is what the caller has to hear; there is nothing to fence */
@@ -560,20 +607,19 @@ static int fence(struct baton_epx *ep, const uint16_t *nodes, unsigned count, bo
     baton_flush(pub);
     struct baton_epx_id *id = id_of(ep, ID_GFENCE);
     for (unsigned i = 0; i < count; i++)
-        advance_until(ep, &ep->peers[nodes[i]].pending);
+        advance_until(ep, &baton_epx_peer(ep, nodes[i])->pending);
     count_round(ep, id->stamp);
     int fence_rc = take_error(&id->rc);
     id->fetches = 0;
     id->mixed = 0;
     for (unsigned i = 0; i < count; i++) {
-        struct baton_epx_peer *peer = &ep->peers[nodes[i]];
-        struct baton_ep_peer *known = &ep->pub.peers[nodes[i]];
+        struct baton_epx_peer *peer = baton_epx_peer(ep, nodes[i]);
         int one = collect ? take_error(&peer->rc) : peer->rc;
         if (peer->broken)
             one = first_error(one, first_error(fence_rc, -ENOTCONN));
         else {
             forget_fetches(ep, nodes[i]);
-            known->settled = peer->seq;
+            peer->pub.settled = peer->seq;
         }
         if (one && !rc)
             rc = told(ep, nodes[i], one);
@@ -605,7 +651,9 @@ int baton_ep_reset(struct baton_ep *pub, unsigned node)
     if (node >= ep->nodes)
         return baton_fail(-ERANGE, "node %u: the cluster has %u places", node, ep->nodes);
     baton_flush(pub);
-    struct baton_epx_peer *peer = &ep->peers[node];
+    struct baton_epx_peer *peer = baton_epx_peer_own(ep, node);
+    if (!peer)
+        return -ENOMEM;
     advance_until(ep, &peer->pending);
     int rc = top_ops(ep)->reset(ep->top, ep, node);
     if (rc)
@@ -615,7 +663,7 @@ int baton_ep_reset(struct baton_ep *pub, unsigned node)
     peer->rc = 0;
     peer->flags = 0;
     forget_fetches(ep, node);
-    ep->pub.peers[node].settled = peer->seq;
+    peer->pub.settled = peer->seq;
     return 0;
 }
 
@@ -704,7 +752,7 @@ static int look(struct baton_epx *ep, baton_gptr at, uint64_t *value)
 {
     struct baton_stats stats = ep->stats;
     uint64_t round = ep->round, any = ep->any_stamp;
-    if (ep->peers[baton_gptr_node(at)].broken)
+    if (baton_epx_peer(ep, baton_gptr_node(at))->broken)
         return -EHOSTDOWN;
     int rc = baton_get(&ep->pub, ep->scratch + 2, at, 8, ID_LOOK);
     rc = first_error(rc, baton_wait(&ep->pub, ID_LOOK));
@@ -746,26 +794,25 @@ int baton_group_check(struct baton_epx *ep, struct baton_wait *wait)
 
 size_t baton_ep_bytes(const struct baton_cluster *cluster)
 {
-    return sizeof(struct baton_epx) +
-           cluster->nodes * (sizeof(struct baton_epx_peer) + sizeof(struct baton_ep_peer));
+    return sizeof(struct baton_epx) + cluster->nodes * sizeof(struct baton_ep_peer *);
 }
 
 static void free_memory(struct baton_cluster *cluster, struct baton_epx *ep)
 {
-    if (cluster->ep_pool)
-        baton_pool_give(cluster->ep_pool, ep);
-    else
-        free(ep);
+    for (unsigned n = 0; n < cluster->nodes; n++)
+        if (is_touched(ep, n))
+            give(cluster->peer_pool, ep->pub.peers[n]);
+    give(cluster->ep_pool, ep);
 }
 
 static struct baton_epx *make_memory(struct baton_cluster *cluster)
 {
-    struct baton_epx *ep =
-        cluster->ep_pool ? baton_pool_take(cluster->ep_pool) : calloc(1, baton_ep_bytes(cluster));
+    struct baton_epx *ep = take(cluster->ep_pool, baton_ep_bytes(cluster));
     if (!ep)
         return NULL;
-    ep->peers = (struct baton_epx_peer *)(ep + 1);
-    ep->pub.peers = (struct baton_ep_peer *)(ep->peers + cluster->nodes);
+    ep->pub.peers = (struct baton_ep_peer **)(ep + 1);
+    for (unsigned n = 0; n < cluster->nodes; n++)
+        ep->pub.peers[n] = (struct baton_ep_peer *)(uintptr_t)&untouched.pub;
     return ep;
 }
 
@@ -866,7 +913,7 @@ void baton_ep_free(struct baton_ep *ep, void *memory)
 int baton_ep_state(const struct baton_ep *ep, unsigned node)
 {
     const struct baton_epx *x = (const struct baton_epx *)ep;
-    return node < x->nodes ? x->peers[node].broken : -ERANGE;
+    return node < x->nodes ? baton_epx_peer(x, node)->broken : -ERANGE;
 }
 
 void baton_ep_error(const struct baton_ep *ep, struct baton_ep_fault *out)

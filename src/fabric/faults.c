@@ -33,7 +33,7 @@ static void faults_ring(struct baton_layer *l, struct baton_epx *ep, const struc
     for (unsigned i = 0; i < n; i++) {
         const struct baton_op *op = &ops[i];
         const struct baton_fault_rule *rule = rule_for(f, op);
-        bool broken = ep->peers[op->node].broken != 0;
+        bool broken = baton_epx_peer(ep, op->node)->broken != 0;
         if (!rule && !broken)
             continue;
         if (i > begin)
@@ -42,7 +42,7 @@ static void faults_ring(struct baton_layer *l, struct baton_epx *ep, const struc
         if (rule && rule->delay_ns)
             l->inner->ops->delay(l->inner, ep, rule->delay_ns);
         /* What was just rung may have failed by itself, which then comes first. */
-        if (ep->peers[op->node].broken) {
+        if (baton_epx_peer(ep, op->node)->broken) {
             baton_op_done(ep, op, -ECANCELED, false, "an earlier operation failed");
             begin = i + 1;
         } else if (rule && rule->rc) {

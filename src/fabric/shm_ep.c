@@ -145,7 +145,7 @@ static void ring(struct baton_layer *layer, struct baton_epx *ep, const struct b
         struct shm_map *map = NULL;
         uint64_t *word = NULL;
         bool wrote = false;
-        if (__builtin_expect(ep->peers[op->node].broken, 0)) {
+        if (__builtin_expect(baton_epx_peer(ep, op->node)->broken, 0)) {
             fail(ep, op, -ECANCELED, NULL);
             continue;
         }

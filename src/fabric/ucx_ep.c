@@ -24,8 +24,9 @@ static void ring_own(struct ucx_node *n, struct baton_epx *ep, const struct bato
         char text[96];
         if (op->node != n->node->index)
             continue;
-        int rc = ep->peers[op->node].broken ? -ECANCELED
-                                            : baton_ucx_place(n, op, 0, op->bytes, &word, &there);
+        int rc = baton_epx_peer(ep, op->node)->broken
+                     ? -ECANCELED
+                     : baton_ucx_place(n, op, 0, op->bytes, &word, &there);
         if (!rc)
             stores = baton_cpu_op(op, word, stores, &wrote);
         baton_op_done(ep, op, rc, wrote,
@@ -74,7 +75,7 @@ static void renew(struct ucx_link *l)
 static void ring_link(struct ucx_link *l, const struct baton_op *ops, unsigned n)
 {
     renew(l);
-    if (!l->ucp && !l->broken && !l->ep->epx->peers[l->node].broken) {
+    if (!l->ucp && !l->broken && !baton_epx_peer(l->ep->epx, l->node)->broken) {
         int rc = baton_ucx_link_connect(l);
         if (rc)
             baton_ucx_link_break(l, rc, "%s", baton_error_detail());
@@ -120,7 +121,7 @@ static void ring(struct baton_layer *layer, struct baton_epx *ep, const struct b
 /* Whether the caller waits for all that goes there, also for what is quiet. */
 static bool wants_all(const struct baton_epx *ep, unsigned node)
 {
-    return !ep->awaits || ep->awaits == &ep->peers[node].pending;
+    return !ep->awaits || ep->awaits == &baton_epx_peer(ep, node)->pending;
 }
 
 static void advance(struct baton_layer *layer, struct baton_epx *ep)

@@ -201,7 +201,7 @@ void baton_ucx_link_enter(struct ucx_link *l, const struct baton_op *op)
 {
     struct ucx_entry *e = baton_ucx_entry(l, l->tail++);
     *e = (struct ucx_entry){.op = *op};
-    if (l->ep->epx->peers[l->node].broken)
+    if (baton_epx_peer(l->ep->epx, l->node)->broken)
         e->rc = -ECANCELED;
     else
         e->rc = l->broken;

@@ -391,7 +391,7 @@ static void ring_link(struct baton_epx *ep, struct verbs_link *l, const struct b
     struct ibv_send_wr wr[BATON_CHAIN_MAX];
     struct ibv_sge piece[BATON_CHAIN_MAX];
     unsigned first = 0, count = 0; /* of those that are not posted yet */
-    const bool dead = ep->peers[l->node].broken;
+    const bool dead = baton_epx_peer(ep, l->node)->broken;
     make_room(ep, l, BATON_CHAIN_MAX);
     if (!dead && !l->qp && !l->broken) {
         int rc = baton_verbs_link_connect(l);

@@ -142,18 +142,20 @@ struct baton_epx_id {
     int rc;         /* first error that no wait has reported */
 };
 
+/* What an endpoint keeps of a node. In the first line of the cache is what most operations use. */
 struct baton_epx_peer {
-    uint64_t seq;       /* the next operation's number; 0: there was none yet */
-    uint64_t fence;     /* what is below stands before the last order, rfence */
-    uint64_t gen;       /* generation of fetches: an rfence begins one if some may not have read */
-    uint64_t loose_gen; /* of the last fetch without an id */
-    uint64_t unwaited;  /* behind the last operation with BATON_WID_UNWAITED */
-    uint32_t loose;     /* fetches without an id that may not have read */
+    struct baton_ep_peer pub;
+    uint64_t seq;   /* the next operation's number; 0: there was none yet */
+    uint64_t fence; /* what is below stands before the last order, rfence */
+    uint64_t gen;   /* generation of fetches: an rfence begins one if some may not have read */
+    uint32_t loose; /* fetches without an id that may not have read */
     uint32_t pending;
+    int broken;    /* 0, or the error that broke the queue pair */
     uint8_t flags; /* BATON_OPF_ORDER, _RFENCE for the next operation */
     bool missed;   /* since it broke, something failed or was refused that others may wait for */
-    int broken;    /* 0, or the error that broke the queue pair */
-    int rc;        /* of operations without id, not reported yet */
+    uint64_t unwaited;  /* behind the last operation with BATON_WID_UNWAITED */
+    uint64_t loose_gen; /* of the last fetch without an id */
+    int rc;             /* of operations without id, not reported yet */
 };
 
 /* An endpoint in full. `pub` is what programs hold, and its address is the endpoint's. */
@@ -164,7 +166,6 @@ struct baton_epx {
     struct baton_node *nodep;
     unsigned nodes;
     bool chain_order, masked;
-    struct baton_epx_peer *peers;
     uint64_t round;                /* c of the contract; starts at 1 */
     uint64_t any_stamp;            /* round in which anything was last rung */
     uint64_t pending;              /* rung, not done, all ids */
@@ -182,6 +183,15 @@ BATON_INLINE struct baton_epx *baton_epx(struct baton_ep *ep)
 {
     return (struct baton_epx *)ep;
 }
+
+/* Only to be read where nothing was posted to the node: it is all zero, and not the endpoint's own. */
+BATON_INLINE struct baton_epx_peer *baton_epx_peer(const struct baton_epx *ep, unsigned node)
+{
+    return (struct baton_epx_peer *)ep->pub.peers[node];
+}
+
+/* The endpoint's own, made when first asked for. Null: no memory. */
+struct baton_epx_peer *baton_epx_peer_own(struct baton_epx *ep, unsigned node);
 
 /*
  * A world says that an operation is done. `wrote`: it was a rcas that replaced. `text`: the cause
@@ -320,11 +330,11 @@ struct baton_cluster {
     struct baton_caps caps;
     size_t arena_bytes;
     void *world;
-    struct baton_pool
-        *ep_pool; /* a world's: memory of endpoints comes from there; null: from the heap */
+    /* A world's: memory of endpoints, and of what they keep of a node, comes from there; null: from the heap. */
+    struct baton_pool *ep_pool, *peer_pool;
 };
 
-/* Bytes of an endpoint, with what it keeps of each node. */
+/* Bytes of an endpoint, without what it keeps of the nodes that it uses. */
 size_t baton_ep_bytes(const struct baton_cluster *cluster);
 
 /* Makes the common part of a local node: locks, tables. The arena follows in baton_cluster_open. */

@@ -307,7 +307,7 @@ static void place_mark(struct baton_ep *ep, struct baton_table *table,
 /* Whether something is on its way to that node of which nobody knows that it has arrived. */
 static inline bool peer_owes(const struct baton_ep *ep, unsigned node)
 {
-    const struct baton_ep_peer *peer = &ep->peers[node];
+    const struct baton_ep_peer *peer = ep->peers[node];
     return peer->written > peer->settled;
 }
 
@@ -323,7 +323,7 @@ int baton_lock_grant(struct baton_ep *ep, struct baton_waiter *waiter, baton_gpt
 {
     const unsigned node = baton_gptr_node(word);
     waiter->handed = 1 + node;
-    waiter->lost_there = ep->peers[node].lost;
+    waiter->lost_there = ep->peers[node]->lost;
     int rc = baton_put64(ep, word, value, BATON_WID_UNWAITED);
     int rung = baton_flush(ep);
     return rc ? rc : rung;
@@ -333,7 +333,7 @@ int baton_lock_grant(struct baton_ep *ep, struct baton_waiter *waiter, baton_gpt
 static __attribute__((cold)) bool grant_lost(struct baton_ep *ep, const struct baton_waiter *waiter)
 {
     const unsigned node = waiter->handed - 1;
-    return ep->peers[node].lost != waiter->lost_there && !node_is_gone(ep, node, false);
+    return ep->peers[node]->lost != waiter->lost_there && !node_is_gone(ep, node, false);
 }
 
 /*
@@ -361,7 +361,7 @@ int baton_lock_hint(struct baton_ep *ep, struct baton_waiter *waiter, baton_gptr
     if (!who || baton_node_state(baton_ep_cluster(ep), node) != BATON_NODE_ALIVE)
         return baton_flush(ep);
     waiter->hinted = word;
-    waiter->lost_there = ep->peers[node].lost;
+    waiter->lost_there = ep->peers[node]->lost;
     int rc = baton_put64(ep, word, 1, BATON_WID_UNWAITED);
     int rung = baton_flush(ep);
     if (rc) {
@@ -374,7 +374,7 @@ int baton_lock_hint(struct baton_ep *ep, struct baton_waiter *waiter, baton_gptr
 static __attribute__((cold)) bool hint_lost(struct baton_ep *ep, struct baton_waiter *waiter)
 {
     const baton_gptr word = waiter->hinted;
-    if (ep->peers[baton_gptr_node(word)].lost == waiter->lost_there)
+    if (ep->peers[baton_gptr_node(word)]->lost == waiter->lost_there)
         return false;
     waiter->hinted = BATON_NULL;
     return hint_again(ep, word) != 0;
@@ -384,7 +384,7 @@ static __attribute__((cold)) bool hint_lost(struct baton_ep *ep, struct baton_wa
 static inline bool release_lost(struct baton_ep *ep, struct baton_waiter *waiter)
 {
     return waiter->released && waiter->released_by == ep &&
-           (ep->peers[baton_gptr_node(waiter->released)].lost != waiter->lost_host ||
+           (ep->peers[baton_gptr_node(waiter->released)]->lost != waiter->lost_host ||
             (waiter->handed && grant_lost(ep, waiter)) ||
             (waiter->hinted && hint_lost(ep, waiter)));
 }
@@ -1213,11 +1213,11 @@ int baton_lock_release(const struct baton_lock *lock, struct baton_ep *ep,
 
     if (waiter->released)
         look_and_forget(ep, waiter, lock->host);
-    const uint32_t lost = ep->peers[lock->host].lost;
+    const uint32_t lost = ep->peers[lock->host]->lost;
     int rc = lock->ops->release(lock, ep, waiter);
     /* A queue pair that has been made new since owes nothing, and what was lost on it counts. */
     if (__builtin_expect(!rc && !(waiter->handed | waiter->hinted) && !peer_owes(ep, lock->host) &&
-                             ep->peers[lock->host].lost == lost,
+                             ep->peers[lock->host]->lost == lost,
                          1)) {
         waiter->released = BATON_NULL;
         return 0;

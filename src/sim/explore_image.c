@@ -84,8 +84,8 @@ static void ep_part(struct explore *x, struct bytes *m, const struct sim_thread 
 {
     struct baton_epx *ep = baton_epx(t->ep);
     struct sim_ep *e = ep->world.state;
-    part(m, ep->pub.peers, ep->nodes * sizeof(*ep->pub.peers));
-    part(m, ep->peers, ep->nodes * sizeof(*ep->peers));
+    for (unsigned n = 0; n < ep->nodes; n++)
+        part(m, baton_epx_peer(ep, n), sizeof(struct baton_epx_peer));
     part(m, &ep->round, sizeof(ep->round));
     part(m, &ep->any_stamp, sizeof(ep->any_stamp));
     part(m, &ep->pending, sizeof(ep->pending));

@@ -138,8 +138,8 @@ uint64_t ep_knows(struct explore *x, const struct baton_epx *ep, unsigned p)
 {
     uint64_t sum = 0;
     for (unsigned n = 0; n < ep->nodes; n++) {
-        const struct baton_epx_peer *peer = &ep->peers[n];
-        const struct baton_ep_peer *known = &ep->pub.peers[n];
+        const struct baton_epx_peer *peer = baton_epx_peer(ep, n);
+        const struct baton_ep_peer *known = &peer->pub;
         bool owes = known->written > known->settled;
         uint64_t h = (uint64_t)peer->pending << 48 | (uint64_t)known->fetches << 16 |
                      (uint64_t)peer->flags << 8 | (owes && peer->fence >= known->written) << 3 |
@@ -153,8 +153,8 @@ uint64_t ep_knows(struct explore *x, const struct baton_epx *ep, unsigned p)
         const struct baton_epx_id *id = &ep->ids[x->ids[i]];
         if (!id->pending && !id->open && !id->fetches && !id->rc)
             continue;
-        const struct baton_epx_peer *peer = &ep->peers[id->node];
-        const struct baton_ep_peer *known = &ep->pub.peers[id->node];
+        const struct baton_epx_peer *peer = baton_epx_peer(ep, id->node);
+        const struct baton_ep_peer *known = &peer->pub;
         uint64_t proof = id->pending && id->proof ? peer->seq - id->proof : 0;
         uint64_t h = hash2((uint64_t)id->pending << 32 | id->open,
                            (uint64_t)id->fetches << 32 | (uint64_t)id->mixed << 2 |

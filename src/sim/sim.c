@@ -212,10 +212,8 @@ static void rest(struct sim_thread *t, const struct sim_ep *e)
     t->rests.ep = e->epx;
     t->rests.qp = e->last;
     t->rests.landing = e->landing;
-    if (!e->last)
-        return;
-    t->rests.peer = &e->epx->peers[e->last->node];
-    t->rests.known = &e->epx->pub.peers[e->last->node];
+    if (e->last)
+        t->rests.peer = baton_epx_peer(e->epx, e->last->node);
 }
 
 int sim_block(struct sim *s, struct sim_ep *e, enum sim_state state, uint64_t until)
@@ -611,6 +609,10 @@ static const struct baton_ep_ops sim_ep_ops = {
 static int sim_ep_open(struct baton_epx *ep)
 {
     struct sim *s = sim_of(ep);
+    /* Who goes back puts all of them back, and finds none that was made since. */
+    for (unsigned n = 0; n < ep->nodes && s->driver->looks; n++)
+        if (!baton_epx_peer_own(ep, n))
+            return -ENOMEM;
     struct sim_ep *e = baton_pool_take(&s->own_ep_pool);
     if (!e)
         return -ENOMEM;
@@ -817,6 +819,7 @@ static void sim_free(struct sim *s)
         free(words);
     }
     baton_pool_fini(&s->ep_pool);
+    baton_pool_fini(&s->peer_pool);
     baton_pool_fini(&s->own_ep_pool);
     baton_pool_fini(&s->ways_pool);
     baton_pool_fini(&s->qp_pool);
@@ -855,10 +858,12 @@ static int sim_open(struct baton_cluster *cluster, const struct baton_cluster_op
         return rc;
     }
     baton_pool_init(&s->ep_pool, baton_ep_bytes(cluster));
+    baton_pool_init(&s->peer_pool, sizeof(struct baton_epx_peer));
     baton_pool_init(&s->own_ep_pool, sizeof(struct sim_ep) + ways_of(s) * sizeof(struct sim_qp **));
     baton_pool_init(&s->ways_pool, SIM_WAYS * sizeof(struct sim_qp *));
     baton_pool_init(&s->qp_pool, sim_qp_bytes(s));
     cluster->ep_pool = &s->ep_pool;
+    cluster->peer_pool = &s->peer_pool;
     for (unsigned i = 0; i < cluster->nodes && s->driver->looks; i++)
         if (cluster->local[i])
             cluster->local[i]->next_base = SIM_EXPLORE_BASE;

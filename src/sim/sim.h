@@ -95,7 +95,6 @@ struct sim_thread {
         const struct baton_epx *ep;
         const struct sim_qp *qp;
         const struct baton_epx_peer *peer;
-        const struct baton_ep_peer *known;
         const void *landing; /* of the last operation that fetches */
     } rests;
 
@@ -277,7 +276,7 @@ struct sim {
     size_t threads_n, alive;
     void *thread_memory;
     struct sim_buffered *buffers;
-    struct baton_pool ep_pool; /* the cluster's */
+    struct baton_pool ep_pool, peer_pool; /* the cluster's */
     struct baton_pool own_ep_pool, ways_pool, qp_pool;
     struct sim_thread *current; /* null: code outside of baton_run */
     struct sim_qp **busy;       /* queue pairs with entries */

@@ -318,7 +318,7 @@ static bool set_entries(struct sim *s, struct sim_qp *q, unsigned at, unsigned c
 void sim_qp_post(struct sim *s, struct sim_qp *q, const struct baton_op *op)
 {
     int rc = 0;
-    int known = q->ep->epx->peers[q->node].broken;
+    int known = baton_epx_peer(q->ep->epx, q->node)->broken;
     unsigned count = pieces_of(s, op), before = q->nic.n;
     if (known || q->broken) {
         tell(s, q->ep, op, known ? -ECANCELED : -EHOSTDOWN, false, NULL);

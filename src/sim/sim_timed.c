@@ -349,7 +349,6 @@ static void ask_for_near(struct timed *d)
         ASK_FOR(&ep->ids[baton_id_index(BATON_WID_LOCK)].rc);
         ASK_FOR_ALL(q, 0, sizeof(*q) + sizeof(struct timed_qp) + SIM_QP_FIRST_BYTES);
         ASK_FOR(t->rests.peer);
-        ASK_FOR(t->rests.known);
         ASK_FOR_ALL(t->rests.landing, -LINE, LINE);
         ASK_FOR(t->coro);
         ASK_FOR(t->blocked);

@@ -391,7 +391,7 @@ static void step_ring(struct baton_layer *l, struct baton_epx *ep, const struct 
         struct step_op *more = realloc(q->ops, (q->n + 1) * sizeof(*more));
         if (more)
             q->ops = more;
-        if (!more || ep->peers[ops[i].node].broken) {
+        if (!more || baton_epx_peer(ep, ops[i].node)->broken) {
             baton_op_done(ep, &ops[i], more ? -ECANCELED : -ENOMEM, false, NULL);
             continue;
         }

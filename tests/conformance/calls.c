@@ -743,6 +743,38 @@ static int case_chains(struct conf *c)
     return 0;
 }
 
+/* Every call about nodes and ids that nothing was posted to. What others know of a node is theirs. */
+static int case_unused(struct conf *c)
+{
+    struct rig r;
+    struct baton_ep *ep;
+    OK(rig_open(c, &r));
+    OK(baton_ep_open(r.node[0], &ep));
+    OK(baton_put64(r.ep, baton_gptr_make(1, 64), 1, 1));
+    EQUAL(baton_wait(r.ep, 1), -EKEYREJECTED);
+    for (unsigned n = 0; n < RIG_NODES; n++) {
+        OK(baton_ep_state(ep, n));
+        OK(baton_settle(ep, n));
+    }
+    OK(baton_wait(ep, 1));
+    OK(baton_wait_all(ep));
+    OK(baton_put64(ep, r.at[2], 5, 1));
+    OK(baton_wait(ep, 1));
+    OK(baton_wait(ep, 2)); /* of node 0, if of any, which has no work yet */
+    OK(baton_wait_all(ep));
+    OK(baton_order(ep, 0));
+    OK(baton_ep_reset(ep, 3));
+    OK(baton_gfence(ep, (const uint16_t[]){1, 2}, 2));
+    EQUAL(r.word[2][0], 5);
+    EQUAL(baton_ep_state(r.ep, 1), -EKEYREJECTED);
+    OK(baton_ep_close(ep));
+    OK(baton_ep_open(r.node[0], &ep));
+    OK(baton_ep_close(ep));
+    OK(baton_ep_reset(r.ep, 1));
+    OK(rig_close(&r));
+    return 0;
+}
+
 /* ---- Words by CPU */
 
 static int case_words(struct conf *c)
@@ -812,6 +844,8 @@ const struct conf_case conf_calls_cases[] = {
      0},
     {"chains", "long chains, several nodes, one id again and again", CONF_ONE_PROCESS, case_chains,
      0},
+    {"unused", "waits, fences, resets of nodes that nothing was posted to", CONF_ONE_PROCESS,
+     case_unused, 0},
     {"words", "loads, stores and read-modify-writes of own words", CONF_ONE_PROCESS, case_words, 0},
     {0},
 };

@@ -175,8 +175,8 @@ static void copy_thread(struct second *w, struct second_image *m, struct sim_thr
     copy(m, &from, sizeof(from), save);
     copy(m, from, (size_t)(top - from), save);
     baton_coro_rewind(t->coro, from);
-    copy(m, ep->peers, ep->nodes * sizeof(*ep->peers), save);
-    copy(m, ep->pub.peers, ep->nodes * sizeof(*ep->pub.peers), save);
+    for (unsigned n = 0; n < ep->nodes; n++)
+        copy(m, baton_epx_peer(ep, n), sizeof(struct baton_epx_peer), save);
     copy(m, ep, sizeof(*ep), save);
     copy(m, e, sizeof(*e), save);
     for (unsigned n = 0; n < w->p->nodes; n++)
@@ -246,8 +246,8 @@ static uint64_t mix_op(uint64_t h, const struct baton_op *op)
 static uint64_t rank(const struct second *w, const struct baton_epx *ep, unsigned node,
                      uint64_t number)
 {
-    const struct baton_epx_peer *peer = &ep->peers[node];
-    const struct baton_ep_peer *known = &ep->pub.peers[node];
+    const struct baton_epx_peer *peer = baton_epx_peer(ep, node);
+    const struct baton_ep_peer *known = &peer->pub;
     uint64_t less = (peer->seq < number) + (peer->fence < number) + (known->written < number) +
                     (known->settled < number);
     for (unsigned i = 0; i < BATON_IDS; i++)
@@ -259,8 +259,8 @@ static uint64_t rank(const struct second *w, const struct baton_epx *ep, unsigne
 static uint64_t mix_ep(const struct second *w, uint64_t h, const struct baton_epx *ep)
 {
     for (unsigned n = 0; n < w->p->nodes; n++) {
-        const struct baton_epx_peer *peer = &ep->peers[n];
-        const struct baton_ep_peer *known = &ep->pub.peers[n];
+        const struct baton_epx_peer *peer = baton_epx_peer(ep, n);
+        const struct baton_ep_peer *known = &peer->pub;
         h = mix(mix(h, rank(w, ep, n, peer->fence)), (uint64_t)peer->flags << 32 | peer->pending);
         h = mix(mix(h, rank(w, ep, n, known->written)), rank(w, ep, n, known->settled));
         h = mix(h, known->fetches);
