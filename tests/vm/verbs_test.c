@@ -3,11 +3,12 @@
  * usage: verbs_test CASE
  *
  * Shows what only the verbs world has: refusals in words, errors of a device and of a cable, reset after
- * them, long transfers, stale keys, no queue pairs left behind, a cable that loses packets, and what
- * a lock costs. Runs in the test machine, where rxe0 and rxe1 are the ends of one cable, v0 - v1.
+ * them, long transfers, stale keys, no queue pairs left behind, a cable that loses packets, words
+ * that are not torn in this machine, and what a lock costs. Runs in the test machine, where rxe0 and rxe1 are the ends of one cable, v0 - v1.
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -424,6 +425,50 @@ static void case_weak(void)
     rig_close(&r);
 }
 
+/* ---- Words of this machine's devices are whole, which what locks show here depends on */
+
+enum { WHOLE_PUTS = 15000 };
+#define ALL_BYTES UINT64_C(0x8f7e6d5c4b3a2918)
+
+static struct {
+    const uint64_t *word;
+    uint64_t over, changes, torn;
+} looked;
+
+static void *look(void *arg)
+{
+    uint64_t last = 0;
+    while (!baton_word_load(&looked.over)) {
+        uint64_t value = baton_word_load(looked.word);
+        looked.changes += value != last;
+        looked.torn += value && value != ALL_BYTES;
+        last = value;
+    }
+    return NULL;
+}
+
+static void case_whole(void)
+{
+    struct rig r;
+    pthread_t looker;
+    rig_open(&r, "device=rxe0+rxe1,timeout_ms=10000");
+    looked.word = r.word[1];
+    r.mine[0] = 0;
+    r.mine[1] = ALL_BYTES;
+    CHECK(!pthread_create(&looker, NULL, look, NULL), "no thread");
+    for (unsigned i = 1; i <= WHOLE_PUTS; i++) {
+        RC(baton_put(r.ep, r.at[1], &r.mine[i % 2], 8, 1), 0);
+        RC(baton_wait(r.ep, 1), 0);
+    }
+    baton_word_store(&looked.over, 1);
+    pthread_join(looker, NULL);
+    printf("%d puts, of which %" PRIu64 " were seen, and %" PRIu64 " times a part of one\n",
+           WHOLE_PUTS, looked.changes, looked.torn);
+    CHECK(looked.changes > WHOLE_PUTS / 100, "the two never ran side by side");
+    CHECK(!looked.torn, "a word of 8 bytes is torn");
+    rig_close(&r);
+}
+
 /* ---- What a lock costs, against what it is made of */
 
 enum { COST_ROUNDS = 300, REPEATS = 3, REPEATS_MOST = 24 };
@@ -535,7 +580,8 @@ static const struct {
     {"own-end", case_own_end}, {"loopback-lives", case_loopback_lives},
     {"stale", case_stale},     {"long", case_long},
     {"leaks", case_leaks},     {"lossy", case_lossy},
-    {"weak", case_weak},       {"cost", case_cost},
+    {"weak", case_weak},       {"whole", case_whole},
+    {"cost", case_cost},
 };
 
 int main(int argc, char **argv)

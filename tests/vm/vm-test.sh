@@ -72,9 +72,10 @@ cat "$cache/base.cpio.gz" "$work/overlay.cpio.gz" >"$work/initrd"
 mkdir "$work/out"
 kernels=("$cache"/kernel/boot/vmlinuz-*)
 
-# Emulated, so that it runs anywhere; the same machine everywhere, so that it runs the same.
+# Emulated, so that it runs anywhere; the same machine everywhere, so that it runs the same. With the instructions of
+# erms the kernel copies by bytes, which the emulator may leave in the middle of a word for long.
 timeout -k 5 "${BATON_VM_SECONDS:-$((soak + 1640))}" qemu-system-x86_64 -M q35 -accel tcg,thread=multi \
-    -cpu max -smp 2 -m 1024 -nodefaults -no-user-config -display none -no-reboot \
+    -cpu max,-erms -smp 2 -m 1024 -nodefaults -no-user-config -display none -no-reboot \
     -serial "file:$work/console" \
     -device isa-debug-exit,iobase=0xf4,iosize=0x04 \
     -fsdev "local,id=out,path=$work/out,security_model=none" \
