@@ -51,9 +51,8 @@
  *
  * WAITING. No code spins by hand. baton_await waits for local words, baton_relax ends a turn of a
  * polling loop that changed nothing, baton_wait_until leaves the polling to the node that is polled, where the
- * fabric can. Natively they spin, pause, yield, then sleep (50 us up to
- * 1 ms, so a hand-over to a waiter that sleeps takes up to a millisecond longer); in a simulated
- * run they block.
+ * fabric can. Natively they spin, pause, yield, then sleep, 50 us up to 1 ms, by which a hand-over to a sleeper may
+ * come later; on ucx in mode am, baton_await is woken by what an operation writes. In a simulated run they block.
  *
  * THREADS. Cluster, node, segment and name calls are thread-safe. An endpoint is used by one thread
  * at a time, never from a signal handler and not across fork.

@@ -74,4 +74,13 @@ BATON_INLINE bool baton_cpu_op(const struct baton_op *op, uint64_t *word, bool s
     return false;
 }
 
+/* What it may have written, for baton_native_wake. `wrote`: as baton_cpu_op has left it. */
+BATON_INLINE uint32_t baton_cpu_op_kinds(const struct baton_op *op, const uint64_t *word,
+                                         bool wrote)
+{
+    return op->kind == BATON_OP_GET || (op->kind == BATON_OP_RCAS && !wrote)
+               ? 0
+               : baton_native_kinds(word, op->bytes);
+}
+
 #endif

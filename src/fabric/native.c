@@ -3,12 +3,17 @@
  * Time, waiting, words and teams where threads are real.
  *
  * Waiting gets gentler with time: pause, then yield, then sleep from 50 us up to 1 ms. With fewer CPUs than
- * threads the one that is waited for must get the CPU soon, hence the short spin.
+ * threads the one that is waited for must get the CPU soon, hence the short spin. Where operations on memory of this
+ * process are executed by it, who sleeps until words change is woken by them.
  */
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "fabric/world.h"
@@ -51,8 +56,57 @@ static bool any_holds(const struct baton_cond *conds, unsigned n)
     return false;
 }
 
-/* One step of patience; after the spins it also looks whether waiting still makes sense. */
-static int be_patient(struct baton_epx *ep, struct baton_wait *wait)
+/* ---- Sleepers, and who wakes them */
+
+/* The half of it that changes with each addition. */
+static uint32_t *futex_of(uint64_t *word)
+{
+    return (uint32_t *)word + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
+
+/* Sleeps so long, or until a wake for one of the words; true if it was that. */
+static bool sleep_for(struct baton_node *node, const struct baton_cond *conds, unsigned n,
+                      uint64_t ns)
+{
+    const uint64_t until = baton_clock_ns() + ns;
+    const struct timespec t = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    uint32_t kinds = 0;
+    for (unsigned i = 0; i < n; i++)
+        kinds |= baton_native_kinds(conds[i].word, 8);
+    /*
+     * Dekker with baton_native_wake: if I miss what is written, it sees me (tests/litmus/cpu-sb-mfence.litmus:
+     * Never). A wake behind the load of `wakes` keeps me from falling asleep, and with one before it I see what
+     * that was for (cpu-mp.litmus: Never).
+     */
+    baton_word_faa(&node->sleepers, 1);
+    baton_fence_after_rmw();
+    const uint32_t wakes = (uint32_t)baton_word_load(&node->wakes);
+    const bool woken = any_holds(conds, n) ||
+                       !syscall(SYS_futex, futex_of(&node->wakes),
+                                FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, wakes, &t, NULL, kinds) ||
+                       errno == EAGAIN;
+    baton_word_faa(&node->sleepers, UINT64_MAX);
+    return woken;
+}
+
+void baton_native_wake(struct baton_node *node, uint32_t kinds)
+{
+    if (!kinds)
+        return;
+    baton_fence_full();
+    if (!baton_word_peek(&node->sleepers))
+        return;
+    baton_word_faa(&node->wakes, 1);
+    syscall(SYS_futex, futex_of(&node->wakes), FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, INT_MAX,
+            NULL, NULL, kinds);
+}
+
+/*
+ * One step of patience, for conditions if there are some; after the spins it also looks whether waiting still
+ * makes sense.
+ */
+static int be_patient(struct baton_epx *ep, const struct baton_cond *conds, unsigned n,
+                      struct baton_wait *wait)
 {
     uint32_t turn = wait->turns++;
     if (turn < SPINS) {
@@ -64,7 +118,11 @@ static int be_patient(struct baton_epx *ep, struct baton_wait *wait)
     } else {
         uint32_t doublings = (turn - SPINS - YIELDS) / 4;
         uint64_t ns = doublings < 5 ? SLEEP_LEAST_NS << doublings : SLEEP_MOST_NS;
-        sleep_ns(ns < SLEEP_MOST_NS ? ns : SLEEP_MOST_NS);
+        ns = ns < SLEEP_MOST_NS ? ns : SLEEP_MOST_NS;
+        if (!n)
+            sleep_ns(ns);
+        else if (sleep_for(ep->nodep, conds, n, ns))
+            wait->turns = turn; /* which was not slept out */
     }
     uint64_t now = baton_clock_ns();
     if (now >= wait->deadline_ns)
@@ -87,7 +145,7 @@ int baton_native_await(struct baton_layer *l, struct baton_epx *ep, const struct
     ep->stats.awaits_blocked++;
     wait->turns = 0;
     for (;;) {
-        int rc = be_patient(ep, wait);
+        int rc = be_patient(ep, conds, n, wait);
         if (any_holds(conds, n))
             return 0;
         if (rc)
@@ -113,7 +171,7 @@ int baton_native_relax(struct baton_layer *l, struct baton_epx *ep, struct baton
     }
     if (wait->turns < SPINS)
         wait->turns = SPINS;
-    return be_patient(ep, wait);
+    return be_patient(ep, NULL, 0, wait);
 }
 
 uint64_t baton_native_load(struct baton_layer *l, struct baton_epx *ep, const uint64_t *word)

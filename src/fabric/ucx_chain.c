@@ -102,7 +102,7 @@ static bool execute(struct ucx_service *s, struct run *run, uint32_t count, stru
         struct baton_op op;
         struct baton_segment there = {0};
         uint64_t *word;
-        bool wrote;
+        bool wrote = false;
         const char *record = run->at;
         if (!read_record(&run->at, run->end, s->n->node->index, &r, &op))
             return false;
@@ -121,6 +121,7 @@ static bool execute(struct ucx_service *s, struct run *run, uint32_t count, stru
             return true;
         }
         run->stores = baton_cpu_op(&op, word, run->stores, &wrote);
+        s->wrote |= baton_cpu_op_kinds(&op, word, wrote);
     }
     return true;
 }

@@ -15,6 +15,7 @@ static void ring_own(struct ucx_node *n, struct baton_epx *ep, const struct bato
                      unsigned count)
 {
     bool stores = true; /* those of the program, and of earlier chains */
+    uint32_t kinds = 0;
     pthread_rwlock_rdlock(&n->memory);
     for (unsigned i = 0; i < count; i++) {
         const struct baton_op *op = &ops[i];
@@ -27,14 +28,17 @@ static void ring_own(struct ucx_node *n, struct baton_epx *ep, const struct bato
         int rc = baton_epx_peer(ep, op->node)->broken
                      ? -ECANCELED
                      : baton_ucx_place(n, op, 0, op->bytes, &word, &there);
-        if (!rc)
+        if (!rc) {
             stores = baton_cpu_op(op, word, stores, &wrote);
+            kinds |= baton_cpu_op_kinds(op, word, wrote);
+        }
         baton_op_done(ep, op, rc, wrote,
                       rc == -ECANCELED ? NULL
                                        : baton_cpu_op_refusal(op, rc, there.base, there.bytes,
                                                               there.rights, text, sizeof(text)));
     }
     pthread_rwlock_unlock(&n->memory);
+    baton_native_wake(n->node, kinds);
 }
 
 /* ---- Others */

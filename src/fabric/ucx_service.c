@@ -111,6 +111,8 @@ static bool progress(struct ucx_service *s)
     if (!any)
         baton_ucx_held_look(s); /* what came in has looked itself */
     pthread_rwlock_unlock(&s->n->memory);
+    baton_native_wake(s->n->node, s->wrote);
+    s->wrote = 0;
     baton_ucx_inbound_close(s, false);
     return any;
 }

@@ -34,6 +34,7 @@ struct ucx_service {
     unsigned inbound_n, over_n;
     unsigned closing; /* connections that UCX has not closed yet */
     bool quiet;       /* somebody has not been answered */
+    uint32_t wrote;   /* kinds of words written, of which nobody is woken yet */
     unsigned held_n;  /* requests whose gets are repeated */
     uint64_t *out;    /* the answer that is being written */
 };

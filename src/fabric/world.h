@@ -237,6 +237,7 @@ struct baton_node {
     unsigned index;
     uint64_t deaths;   /* deaths noticed so far: see baton_node_note_death */
     uint64_t *died_at; /* by node: the value of `deaths` when its death was noticed; 0: never */
+    uint64_t sleepers, wakes; /* see baton_native_wake */
     uint64_t endpoints;
     pthread_mutex_t lock; /* segments, arena, waiters, tables */
     uint64_t next_base;   /* a world that remembers earlier lives of this number raises it */
@@ -368,6 +369,21 @@ uint64_t baton_native_cas(struct baton_layer *, struct baton_epx *, uint64_t *wo
                           uint64_t expected, uint64_t desired);
 uint64_t baton_native_faa(struct baton_layer *, struct baton_epx *, uint64_t *word, uint64_t add);
 void baton_native_mfence(struct baton_layer *, struct baton_epx *);
+
+/*
+ * Threads of this process have written words of the node, of these kinds, by remote operations: wakes those who
+ * sleep in an await for such. Who can not tell what has been written need not: nobody sleeps for long.
+ */
+void baton_native_wake(struct baton_node *node, uint32_t kinds);
+
+/* Of which of 32 kinds words are: by their addresses, so that of many sleepers few wake in vain. */
+BATON_INLINE uint32_t baton_native_kinds(const uint64_t *word, uint32_t bytes)
+{
+    uint32_t kinds = 0;
+    for (uint32_t i = 0; i < bytes / 8 && ~kinds; i++)
+        kinds |= UINT32_C(1) << ((uintptr_t)(word + i) * UINT64_C(0x9e3779b97f4a7c15) >> 59);
+    return kinds;
+}
 
 /* What a world with real threads puts into its struct baton_ep_ops, behind the calls of its own. */
 #define BATON_NATIVE_EP_OPS                                                                        \
