@@ -290,7 +290,7 @@ void baton_lock_wait_begin(const struct baton_lock *lock, struct baton_ep *ep,
 
 /*
  * For the release of kinds: puts the grant into a word of the next waiter, and rings. Nobody waits for it;
- * whether it was lost is looked at by the waiter's next calls.
+ * whether it was lost is looked at by the waiter's next calls. The errors are those of baton_put64.
  */
 int baton_lock_grant(struct baton_ep *ep, struct baton_waiter *waiter, baton_gptr word,
                      uint64_t value);

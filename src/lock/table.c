@@ -322,6 +322,8 @@ int baton_lock_grant(struct baton_ep *ep, struct baton_waiter *waiter, baton_gpt
                      uint64_t value)
 {
     const unsigned node = baton_gptr_node(word);
+    if (__builtin_expect(node >= baton_epx(ep)->nodes, 0)) /* a spoilt word of the lock */
+        return baton_put64(ep, word, value, BATON_WID_UNWAITED);
     waiter->handed = 1 + node;
     waiter->lost_there = ep->peers[node]->lost;
     int rc = baton_put64(ep, word, value, BATON_WID_UNWAITED);

@@ -89,6 +89,7 @@ static int case_misuse(struct conf *c)
         struct baton_ep *ep = b.ep[n];
         struct baton_waiter *w = b.waiter[n];
         OK(quiet(&b));
+        EQUAL(baton_lock_grant(ep, w, baton_gptr_make(BATON_NODES_MAX - 1, 64), 1), -ERANGE);
         EQUAL(baton_lock_release(l, ep, w), -EINVAL); /* does not hold it */
         OK(baton_lock_acquire(l, ep, w));
         EQUAL(baton_lock_acquire(l, ep, w), -EINVAL); /* holds one already */
