@@ -77,8 +77,6 @@ struct ucx_record {
 
 #define UCX_HOLD_MAX_US 1000000u
 
-#define UCX_HOLD_MAX_US 1000000u
-
 /* As struct baton_until; `at` and `plus` are bytes into the results. */
 struct ucx_cond {
     uint64_t mask, value;
