@@ -53,11 +53,10 @@ static int run_simulated(struct bench_part *p, struct bench_result *out)
 /* The settings of a cluster that is this process alone. */
 static int alone(const struct bench_config *c, char *room, size_t bytes, const char **options)
 {
-    *options = c->options;
-    if (!baton_net_meets(c->fabric))
-        return 0;
-    *options = room;
-    return baton_net_settings(room, bytes, BATON_NET_ALONE, c->options);
+    bool meets = baton_net_meets(c->fabric);
+    int rc = meets ? baton_net_settings(room, bytes, BATON_NET_ALONE, c->options) : 0;
+    *options = meets ? room : c->options; /* which may be where those of the configuration were */
+    return rc;
 }
 
 static int run_here(const struct bench_config *given, const struct baton_lock_ops *kind,
