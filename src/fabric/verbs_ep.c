@@ -34,23 +34,12 @@ static struct verbs_entry *entry_at(struct verbs_link *l, uint64_t i)
  *
  * Linux's software RoCE answers a repeated put with the number of the newest request, and takes that answer
  * for one to the fetch that has this number: the fetch completes, and nothing has been fetched. So there the
- * last word of a result holds a mark of our own until it is done, and what still holds it then is an error.
+ * last word of a result comes to a place of our own, which holds a mark until then, and goes to the program when
+ * the completion is seen; the mark itself, which others might read or copy, never does.
  */
 static uint64_t *last_word(const struct baton_op *op)
 {
     return (uint64_t *)((char *)op->local + op->bytes - 8);
-}
-
-/* A put that stands before may still have to read what the fetch will overwrite. */
-static bool is_source(struct verbs_link *l, const uint64_t *word)
-{
-    for (uint64_t i = l->tail; i != l->head && i != l->over; i--) {
-        const struct baton_op *op = &entry_at(l, i - 1)->op;
-        if (op->kind == BATON_OP_PUT && !(op->flags & BATON_OPF_INLINE) &&
-            (uintptr_t)word - (uintptr_t)op->local < op->bytes)
-            return true;
-    }
-    return false;
 }
 
 /*
@@ -68,25 +57,34 @@ static bool is_early(struct verbs_link *l, uint64_t i)
     return fenced || (fetch && entry_at(l, i)->op.flags & BATON_OPF_RFENCE);
 }
 
-static void guard(struct verbs_link *l, uint64_t i)
+/* Towards the own node no packet is lost. */
+static bool is_guarded(const struct verbs_link *l, const struct baton_op *op)
+{
+    return op->kind != BATON_OP_PUT && l->n->device->software && l->node != l->n->node->index;
+}
+
+/* Splits the last word from the others. */
+static void guard(struct verbs_link *l, uint64_t i, struct ibv_send_wr *wr, struct ibv_sge *pieces)
 {
     struct verbs_entry *e = entry_at(l, i);
-    if (is_source(l, last_word(&e->op)))
-        return;
     uint64_t h = (uint64_t)l->card.life << 32 ^ l->token << 16 ^ i;
     h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     e->mark = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb) | 1;
-    e->saved = baton_word_load(last_word(&e->op));
-    baton_word_store(last_word(&e->op), e->mark);
+    baton_word_store(&e->result, e->mark);
+    pieces[0].length -= 8;
+    wr->num_sge = pieces[0].length ? 2 : 1;
+    pieces[wr->num_sge - 1] = (struct ibv_sge){(uintptr_t)&e->result, 8, l->entries_mr->lkey};
 }
 
 static int guard_end(struct verbs_link *l, const struct verbs_entry *e, int rc)
 {
-    if (!e->mark || baton_word_load(last_word(&e->op)) != e->mark)
+    if (!e->mark || rc)
         return rc;
-    baton_word_store(last_word(&e->op), e->saved);
-    if (rc)
-        return rc;
+    uint64_t value = baton_word_load(&e->result);
+    if (value != e->mark) {
+        baton_word_store(last_word(&e->op), value);
+        return 0;
+    }
     baton_verbs_link_abandon(l, -ECANCELED, "");
     snprintf(l->text, sizeof(l->text), "the device has lost the result (%s)", l->n->device->text);
     l->broken = -EHOSTDOWN;
@@ -105,16 +103,15 @@ static bool drain(struct baton_epx *ep, struct verbs_link *l)
         if (e->posted && l->head >= l->over)
             break;
         l->head++;
+        int rc = guard_end(l, e, e->rc);
         if (e->internal) {
-            if (e->rc && e->rc != -ECANCELED)
-                l->carried = e->rc;
+            if (rc && rc != -ECANCELED)
+                l->carried = rc;
             continue;
         }
-        int rc = e->rc;
         if (rc == -ECANCELED && l->carried)
             rc = l->carried;
         l->carried = 0;
-        rc = guard_end(l, e, rc);
         bool wrote = !rc && op->kind == BATON_OP_RCAS && baton_word_load(op->local) == op->expected;
         baton_op_done(ep, op, rc, wrote, rc == -ECANCELED ? NULL : l->text);
         any = true;
@@ -267,7 +264,7 @@ static bool build(struct verbs_link *l, uint64_t i, struct ibv_send_wr *wr, stru
         .wr_id = i, .sg_list = piece, .num_sge = 1, .opcode = code_of[op->kind]};
     if (op->flags & BATON_OPF_INLINE) {
         *piece = (struct ibv_sge){(uintptr_t)&op->value, 8, 0};
-        if (l->entries_mr)
+        if (l->inline_max < 8)
             piece->lkey = l->entries_mr->lkey;
         else
             wr->send_flags |= IBV_SEND_INLINE;
@@ -277,6 +274,8 @@ static bool build(struct verbs_link *l, uint64_t i, struct ibv_send_wr *wr, stru
     } else if (!local_place(l, op, piece)) {
         return false;
     }
+    if (is_guarded(l, op))
+        guard(l, i, wr, piece);
     if (op->flags & BATON_OPF_RFENCE && !l->n->device->software)
         wr->send_flags |= IBV_SEND_FENCE;
     uint64_t at = baton_gptr_offset(op->remote);
@@ -299,10 +298,6 @@ static bool enter(struct verbs_link *l, const struct baton_op *op, bool dead,
     struct verbs_entry *e = entry_at(l, l->tail);
     *e = (struct verbs_entry){.op = *op};
     e->posted = !dead && !l->broken && build(l, l->tail, wr, piece);
-    /* Towards the own node no packet is lost, and the result may lie where it is fetched from. */
-    if (e->posted && op->kind != BATON_OP_PUT && l->n->device->software &&
-        l->node != l->n->node->index)
-        guard(l, l->tail);
     if (!e->posted) {
         e->rc = -ECANCELED;
         if (l->report) {
@@ -324,10 +319,10 @@ static void enter_long(struct baton_epx *ep, struct verbs_link *l, const struct 
     bool whole = !l->broken && place(l, op, &key);
     for (uint32_t at = 0; whole && op->bytes - at > most; at += most) {
         struct ibv_send_wr wr;
-        struct ibv_sge sge;
+        struct ibv_sge sges[VERBS_PIECES];
         piece.bytes = most;
         make_room(ep, l, 1);
-        bool posted = enter(l, &piece, false, &wr, &sge);
+        bool posted = enter(l, &piece, false, &wr, sges);
         entry_at(l, l->tail - 1)->internal = true;
         if (posted) {
             wr.send_flags |= IBV_SEND_SIGNALED;
@@ -339,9 +334,9 @@ static void enter_long(struct baton_epx *ep, struct verbs_link *l, const struct 
         piece.bytes = op->bytes - at - most;
     }
     struct ibv_send_wr wr;
-    struct ibv_sge sge;
+    struct ibv_sge sges[VERBS_PIECES];
     make_room(ep, l, 1);
-    if (enter(l, &piece, false, &wr, &sge)) {
+    if (enter(l, &piece, false, &wr, sges)) {
         wr.send_flags |= IBV_SEND_SIGNALED;
         baton_verbs_link_post(l, &wr);
     }
@@ -389,7 +384,7 @@ static void ring_link(struct baton_epx *ep, struct verbs_link *l, const struct b
                       unsigned n)
 {
     struct ibv_send_wr wr[BATON_CHAIN_MAX];
-    struct ibv_sge piece[BATON_CHAIN_MAX];
+    struct ibv_sge pieces[BATON_CHAIN_MAX][VERBS_PIECES];
     unsigned first = 0, count = 0; /* of those that are not posted yet */
     const bool dead = baton_epx_peer(ep, l->node)->broken;
     make_room(ep, l, BATON_CHAIN_MAX);
@@ -412,12 +407,14 @@ static void ring_link(struct baton_epx *ep, struct verbs_link *l, const struct b
             first += count;
             count = 0;
         }
-        if (wait)
+        if (wait) {
             baton_verbs_link_drive(l, l->tail);
+            drain(ep, l); /* what was fetched may be what is put now */
+        }
         if (is_long)
             enter_long(ep, l, &ops[i]);
         else
-            count += enter(l, &ops[i], dead, &wr[first + count], &piece[first + count]);
+            count += enter(l, &ops[i], dead, &wr[first + count], pieces[first + count]);
     }
     post_list(l, &wr[first], count);
     drain(ep, l);

@@ -183,7 +183,7 @@ static int make_queue(struct verbs_link *l)
                                     .recv_cq = l->cq,
                                     .cap = {.max_send_wr = LINK_DEPTH,
                                             .max_recv_wr = 1,
-                                            .max_send_sge = 1,
+                                            .max_send_sge = d->software ? VERBS_PIECES : 1,
                                             .max_recv_sge = 1,
                                             .max_inline_data = d->inline_max},
                                     .qp_type = IBV_QPT_RC};
@@ -191,8 +191,9 @@ static int make_queue(struct verbs_link *l)
     if (!l->qp)
         return baton_fail(-ENOMEM, "%s gives no queue pair: %s", d->text, strerror(errno));
     l->inline_max = d->inline_max;
-    if (l->inline_max < 8 && !l->entries_mr) {
-        l->entries_mr = ibv_reg_mr(l->n->pd, l->entries, sizeof(l->entries), 0);
+    if ((l->inline_max < 8 || d->software) && !l->entries_mr) {
+        l->entries_mr =
+            ibv_reg_mr(l->n->pd, l->entries, sizeof(l->entries), IBV_ACCESS_LOCAL_WRITE);
         if (!l->entries_mr)
             return -ENOMEM;
     }

@@ -140,13 +140,14 @@ void baton_verbs_path(const struct verbs_device *d, const uint8_t gid[16], uint1
 
 /* ---- Links: an endpoint's queue pair towards a node */
 
+#define VERBS_PIECES 2u /* of local memory, in one request */
 #define LINK_DEPTH 64u
 #define VERBS_NONE UINT64_MAX
 
 struct verbs_entry {
     struct baton_op op;
-    uint64_t saved,
-        mark; /* of a fetch that is guarded: what its last word was, and is until done */
+    uint64_t result; /* of a fetch that is guarded: where its last word comes first, */
+    uint64_t mark;   /* and what is there until it comes; 0: it is not guarded */
     int rc;
     bool posted;   /* the device has it, or had it */
     bool internal; /* no operation: a piece of one, or a look into a directory */
@@ -162,7 +163,7 @@ struct verbs_link {
     unsigned node;        /* where it goes */
     struct ibv_qp *qp;    /* null: not connected */
     struct ibv_cq *cq;
-    struct ibv_mr *entries_mr; /* only where the device takes nothing inline */
+    struct ibv_mr *entries_mr; /* only where the device takes nothing inline, or loses results */
     uint32_t inline_max;
     uint64_t token;
     struct verbs_card card;
