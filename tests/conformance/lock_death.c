@@ -151,9 +151,10 @@ static int recover(struct death *d, struct worker *k, unsigned survivors)
         return conf_fail(__FILE__, __LINE__, "reinit: %d (%s)", rc, baton_error_detail());
     baton_word_faa(&d->at[2], 1);
     wait_for(&d->at[2], survivors);
-    /* What it had handed over may have been meant for the dead. */
+    /* What it had handed over may have been meant for the dead, and stood behind what failed first. */
     rc = baton_waiter_close(k->ep, k->waiter);
-    CHECK(rc == 0 || rc == -EHOSTDOWN || rc == -ENOTCONN);
+    if (rc != 0 && rc != -EHOSTDOWN && rc != -ENOTCONN && rc != -ECANCELED)
+        return conf_fail(__FILE__, __LINE__, "closing: %d (%s)", rc, baton_error_detail());
     (void)baton_wait_all(k->ep); /* nor does the end of this endpoint tell of it */
     OK(baton_waiter_open(k->ep, &fresh));
     worker_use(k, fresh);

@@ -471,7 +471,7 @@ static void case_whole(void)
 
 /* ---- What a lock costs, against what it is made of */
 
-enum { COST_ROUNDS = 300, REPEATS = 3, REPEATS_MOST = 24 };
+enum { COST_ROUNDS = 300, REPEATS = 3, REPEATS_MOST = 100 };
 enum { RAW, HAND, MERGE, WAYS };
 
 static int by_value(const void *a, const void *b)
