@@ -11,15 +11,8 @@
 
 #include <baton/fabric.h>
 
+#include "../plain_check.h"
 #include "bench/checks_far.h"
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("%s:%d: not so: %s [%s]\n", __FILE__, __LINE__, #cond, baton_error_detail());   \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 enum { NODES = 2, THREADS = 2, LOCKS = 3, INDEX = 1, LOCK = 7 };
 

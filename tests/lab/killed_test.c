@@ -11,16 +11,9 @@
 #include "bench/lock_bench.h"
 
 #include "../late.h"
+#include "../plain_check.h"
 
 enum { NODES = 3, LIMIT_S = 4 };
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("%s:%d: not so: %s [%s]\n", __FILE__, __LINE__, #cond, baton_error_detail());   \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static uint64_t killed_ns;
 

@@ -10,13 +10,7 @@
 
 #include <baton/fabric.h>
 
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("%s:%d: not so: %s [%s]\n", __FILE__, __LINE__, #cond, baton_error_detail());   \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "../plain_check.h"
 
 enum { MANY = 40000, FEW = 10 };
 

@@ -10,15 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../plain_check.h"
 #include "fabric/verbs_world.h"
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("%s:%d: not so: %s [%s]\n", __FILE__, __LINE__, #cond, baton_error_detail());   \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 enum { IN, OUT, NONE, QUEUES };
 
