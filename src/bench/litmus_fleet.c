@@ -38,6 +38,8 @@ struct litmus_fleet {
     char name[BATON_NAME_MAX + 1], options[1024];
     struct litmus_shared *shared;
     pid_t pid[LITMUS_NODES_MAX]; /* 0: not there */
+    unsigned killed; /* 1 + the first node whose process a signal has ended, and the signal */
+    int killed_by;
     /* In a process that is a node, or all of them: */
     struct baton_cluster *cluster;
     struct litmus_place places[LITMUS_NODES_MAX];
@@ -320,16 +322,20 @@ static void look_for_dead(struct litmus_fleet *f)
         if (!f->pid[n] || waitpid(f->pid[n], &status, WNOHANG) != f->pid[n])
             continue;
         f->pid[n] = 0;
-        if (WIFSIGNALED(status))
-            litmus_fail(f->shared, -ECHILD, "the process of node %u died of signal %d", n + 1,
-                        WTERMSIG(status));
-        else
-            litmus_fail(f->shared, -ECHILD, "the process of node %u ended", n + 1);
+        if (WIFSIGNALED(status) && !f->killed) {
+            f->killed = n + 1;
+            f->killed_by = WTERMSIG(status);
+        }
+        litmus_fail(f->shared, -ECHILD, "the process of node %u ended", n + 1);
     }
 }
 
+/* Those who live may say first that a node is gone: that its process was killed explains it. */
 static int failure(struct litmus_fleet *f)
 {
+    if (f->killed)
+        return baton_fail(-ECHILD, "the process of node %u died of signal %d", f->killed,
+                          f->killed_by);
     return baton_fail((int)f->shared->rc, "%s", f->shared->error);
 }
 

@@ -110,7 +110,7 @@ static int children_wait(const struct bench_config *c, struct bench_shared *shar
 {
     uint64_t begin = 0, limit = baton_clock_ns() + BENCH_SETUP_NS;
     unsigned running = c->nodes;
-    int rc = 0;
+    int rc = 0, killed_rc = 0;
     while (running) {
         for (unsigned n = 0; n < c->nodes; n++) {
             int status;
@@ -119,10 +119,13 @@ static int children_wait(const struct bench_config *c, struct bench_shared *shar
             pids[n] = 0;
             running--;
             baton_word_store(&shared->closed[n], 1); /* if it was killed, it has not said so */
-            if (status) {
-                rc = rc ? rc : WIFEXITED(status) ? -WEXITSTATUS(status) : -ECHILD;
+            if (status)
                 baton_word_store(&shared->stop, 1);
-            }
+            if (WIFEXITED(status))
+                rc = rc ? rc : -WEXITSTATUS(status);
+            else if (!killed_rc && limit != UINT64_MAX)
+                killed_rc = baton_fail(-ECHILD, "the process of node %u died of signal %d", n,
+                                       WTERMSIG(status));
         }
         uint64_t now = baton_clock_ns();
         if (!begin && baton_word_load(&shared->ready) == shared->threads_n) {
@@ -143,7 +146,7 @@ static int children_wait(const struct bench_config *c, struct bench_shared *shar
         if (running)
             poll(NULL, 0, begin ? 20 : 1);
     }
-    return rc;
+    return killed_rc ? killed_rc : rc;
 }
 
 static int run_nodes(const struct bench_config *c, const struct baton_lock_ops *kind,
@@ -182,10 +185,8 @@ static int run_nodes(const struct bench_config *c, const struct baton_lock_ops *
     else
         rc = children_wait(c, shared, pids, kind);
     ssize_t got = read(pipe_ends[0], words, sizeof(words) - 1);
-    if (got > 0)
+    if (got > 0 && rc != -ECHILD)
         baton_fail(rc, "%.*s", (int)strcspn(words, "\n"), words); /* of who failed first */
-    else if (rc == -ECHILD)
-        baton_fail(rc, "a node's process died");
     close(pipe_ends[0]);
     free(pids);
     return rc;
@@ -340,7 +341,8 @@ int bench_lock_run(const struct bench_config *c, const struct baton_lock_ops *ki
         out->pair_ns = pair_ns(c, kind, out->params);
     rc = run_kind(c, shared, sum, out);
     conclude(c, sum, out);
-    if (sum->rc && !c->given) /* the first to fail, and not what came of it */
+    /* The first to fail, and not what came of it; but that a process was killed explains what threads say. */
+    if (sum->rc && !c->given && rc != -ECHILD)
         rc = baton_fail((int)sum->rc, "%s: %s", kind->name, sum->error);
     bench_shared_destroy(shared);
     free(sum);

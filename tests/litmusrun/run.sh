@@ -202,7 +202,11 @@ disturb() {
     done
     sleep 0.5
     begin=$(date +%s%N)
+    # The one that looks after them looks away, so that the others are the first to say what has happened.
+    kill -STOP $pid
     kill -"$signal" "$(echo "$nodes" | cut -d' ' -f2)"
+    sleep 0.5
+    kill -CONT $pid
     wait $pid
     [ $? = 1 ] || wrong "another status than 1 after SIG$signal"
     took=$((($(date +%s%N) - begin) / 1000000))
