@@ -264,6 +264,7 @@ int main(int argc, char **argv)
 {
     unsigned runs = argc > 2 ? (unsigned)atoi(argv[2]) : 2;
     setvbuf(stdout, NULL, _IOLBF, 0);
+    late_watch();
     shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(shared != MAP_FAILED, "no memory");
     if (argc == 2 && !strcmp(argv[1], "share")) {
