@@ -189,9 +189,13 @@ children() { # of the process $1
     cat /proc/"$1"/task/*/children 2>/dev/null
 }
 
+worked() { # whether the process $1 has had a fifth of a second of a processor
+    [ "$(awk '{ print $14 + $15 }' /proc/"$1"/stat)" -ge $(($(getconf CLK_TCK) / 5)) ]
+}
+
 # SIGNAL TEXT ARGUMENT...: sends it to a node's process while the test is running
 disturb() {
-    local signal=$1 text=$2 pid begin took nodes=
+    local signal=$1 text=$2 pid begin took node nodes=
     shift 2
     "$baton" litmus run --runs 1000000000 "$@" fig5.litmus >"$tmp/out" 2>&1 &
     pid=$!
@@ -200,7 +204,13 @@ disturb() {
         [ "$(echo "$nodes" | wc -w)" -ge 2 ] && break
         sleep 0.1
     done
-    sleep 0.5
+    # To begin takes less work than this.
+    for node in $nodes; do
+        for ((; i < 600; i++)); do
+            worked "$node" && break
+            sleep 0.1
+        done
+    done
     begin=$(date +%s%N)
     # The one that looks after them looks away, so that the others are the first to say what has happened.
     kill -STOP $pid
