@@ -227,6 +227,8 @@ static int table_look(struct baton_ep *ep, struct baton_table *table, bool prede
     baton_ep_free(ep, words);
     if (rc)
         return rc;
+    if (state_phase(state) == PHASE_CLOSED)
+        return closed_fail(table);
     if (state_phase(state) != PHASE_HEALTHY) {
         distrust(ep, table);
         return baton_fail(-ENOTRECOVERABLE,
@@ -930,7 +932,7 @@ int baton_table_reinit(struct baton_ep *ep, struct baton_table *table)
     uint64_t mine = state_make(state_incarnation(state), PHASE_REPAIR) |
                     (uint64_t)table->node << 4 | (own_life(ep) & 0xfffff) << 20;
     if (phase == PHASE_CLOSED)
-        rc = baton_fail(-ENOTRECOVERABLE, "lock table %s: its maker has closed it", table->name);
+        rc = closed_fail(table);
     else if (phase == PHASE_HEALTHY)
         rc = baton_fail(-EAGAIN, "lock table %s: another node has just repaired it", table->name);
     else if (phase == PHASE_REPAIR && repairer_lives(ep, table, state, words + 1))

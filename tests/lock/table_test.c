@@ -194,6 +194,26 @@ static void *segment(struct side *host, const char *name, size_t bytes)
     return memory;
 }
 
+/* In the middle of the maker's close: the state says so (4, see src/lock/table.c), and the memory is still there. */
+static void while_it_ends(void)
+{
+    struct baton_cluster *cluster = check_step(2, 1, 0);
+    struct side host = make_side(cluster, "t", "mcs", 1), far = open_side(cluster, 1, "t");
+    struct baton_table *table;
+    uint64_t *state = (uint64_t *)segment(&host, "t", 4096) + BATON_TABLE_AT_STATE;
+    const uint64_t healthy = *state;
+    *state = 4;
+    CHECK_RC(baton_table_open(far.ep, "t", 0, &table), -EKEYREJECTED);
+    CHECK(strstr(baton_error_detail(), "closed"));
+    CHECK_RC(baton_table_reinit(far.ep, far.table), -EKEYREJECTED);
+    CHECK(strstr(baton_error_detail(), "closed"));
+    CHECK(*state == 4);
+    *state = healthy;
+    close_side(&far);
+    close_side(&host);
+    CHECK_RC(baton_cluster_close(cluster), 0);
+}
+
 /* Other handles of the host, one of them with a lock in hand, when the maker closes the table. */
 static void ending_on_the_host(const char *kind)
 {
@@ -454,6 +474,7 @@ int main(void)
     refusals();
     misuse();
     ending();
+    while_it_ends();
     for (const struct baton_lock_ops *const *kind = baton_lock_kinds(); *kind; kind++)
         ending_on_the_host((*kind)->name);
     leaving();
