@@ -126,10 +126,8 @@ struct baton_cluster_opts {
     size_t size; /* sizeof(struct baton_cluster_opts); a smaller one is completed with zeros */
     const char *fabric; /* one of baton_fabrics; null: "shm" */
     const char *name;   /* shm: the cluster to join or found; [a-z0-9_-]{1,47}. Others ignore it */
-    unsigned
-        nodes; /* places in the cluster; 0: 16. Where processes meet, the founder's number holds */
-    unsigned
-        local; /* how many nodes this process is; 0: 1 where processes meet, else all of them */
+    unsigned nodes; /* places in the cluster; 0: 16. Where processes meet, the founder's holds */
+    unsigned local; /* nodes that this process is; 0: 1 where processes meet, else all of them */
     int first; /* number of the first of them; -1: the lowest that is free. 0 founds at a rendezvous */
     unsigned flags;     /* BATON_CLUSTER_SWAP */
     size_t arena_bytes; /* memory of one node for endpoints' local operands and waiters; 0: 4 MiB */

@@ -243,8 +243,8 @@ struct baton_node {
     uint64_t next_base;   /* a world that remembers earlier lives of this number raises it */
     struct baton_segment segments[BATON_SEGMENTS_MAX];
     struct baton_arena_block *arena;
-    void *waiters; /* closed ones, for who opens one: see src/lock/table.c */
-    void *tables;  /* handles of lock tables that are open, where nodes are processes: see there */
+    void *waiters;              /* closed ones, for who opens one: see src/lock/table.c */
+    struct baton_table *tables; /* handles that are open, but for simulated runs: see there */
     void *world;
 };
 

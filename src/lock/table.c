@@ -599,8 +599,8 @@ static int detach(struct baton_ep *ep, struct baton_table *table)
 
 /* ---- The handles of a node
  *
- * Not where all nodes are in one process: nobody is left there when it leaves; and its threads may be explored,
- * which a list in memory that is not explored does not survive.
+ * Not in a simulated run: all nodes are in one process, and nobody is left when it leaves; and its threads may be
+ * explored, which a list in memory that is not explored does not survive.
  */
 
 static bool handles_are_listed(const struct baton_node *node)
@@ -638,7 +638,7 @@ static void handle_leave(struct baton_ep *ep, struct baton_table *table, bool en
     if (!handles_are_listed(node))
         return;
     pthread_mutex_lock(&node->lock);
-    struct baton_table **at = (struct baton_table **)&node->tables;
+    struct baton_table **at = &node->tables;
     while (*at != table)
         at = &(*at)->next;
     *at = table->next;
