@@ -110,28 +110,13 @@ static int who_left(unsigned node)
     return baton_fail(-ECANCELED, "node %u has left", node);
 }
 
-/* An operation that fails has its words in the endpoint. */
-static int in_words(const struct crew *c, int rc)
-{
-    struct baton_ep_fault fault;
-    baton_ep_error(c->ep, &fault);
-    return rc && fault.rc
-               ? baton_fail(rc, "what was sent to node %u is lost: %s", fault.node, fault.text)
-               : rc;
-}
-
-static int put_word(struct crew *c, unsigned node, uint64_t offset, uint64_t value)
-{
-    return in_words(c, baton_put64(c->ep, c->posts[node] + offset, value, 0));
-}
-
 /* All that was put to all is there. Free for those to whom nothing was put since. */
 static int settle_all(struct crew *c)
 {
     int rc = 0;
     for (unsigned n = 0; n < c->nodes && !rc; n++)
         rc = n == c->self ? 0 : baton_settle(c->ep, n);
-    return in_words(c, rc);
+    return rc;
 }
 
 /*
@@ -326,16 +311,16 @@ int crew_meet(struct crew *c, unsigned members, uint64_t patience_ns)
     baton_mfence(c->ep);
     if (c->self) {
         baton_order(c->ep, 0);
-        rc = put_word(c, 0, here_at(c->self), ++c->met[c->self]);
+        rc = baton_put64(c->ep, c->posts[0] + here_at(c->self), ++c->met[c->self], 0);
         return rc ? rc : await(c, &c->post->go, c->met[c->self], 0, patience_ns);
     }
     for (unsigned n = 1; n < members && !rc; n++)
         rc = await(c, own(c, here_at(n)), ++c->met[n], n, patience_ns);
     for (unsigned n = 1; n < members && !rc; n++) {
         baton_order(c->ep, n);
-        rc = put_word(c, n, offsetof(struct post, go), c->met[n]);
+        rc = baton_put64(c->ep, c->posts[n] + offsetof(struct post, go), c->met[n], 0);
     }
-    return rc ? rc : in_words(c, baton_flush(c->ep));
+    return rc ? rc : baton_flush(c->ep);
 }
 
 int crew_share(struct crew *c, uint64_t word, uint64_t *all, uint64_t patience_ns)
@@ -344,7 +329,7 @@ int crew_share(struct crew *c, uint64_t word, uint64_t *all, uint64_t patience_n
     baton_store(c->ep, own(c, word_at(c, c->self)), word);
     for (unsigned n = 0; n < c->nodes && !rc; n++)
         if (n != c->self)
-            rc = put_word(c, n, word_at(c, c->self), word);
+            rc = baton_put64(c->ep, c->posts[n] + word_at(c, c->self), word, 0);
     if (!rc)
         rc = settle_all(c);
     if (!rc)
@@ -366,7 +351,7 @@ static int fetch(struct crew *c, baton_gptr from, char *to, size_t bytes)
         if (!rc)
             memcpy(to + done, c->piece, n);
     }
-    return in_words(c, rc);
+    return rc;
 }
 
 static int take_one(struct crew *c, unsigned node, crew_take_fn *take, void *arg)
@@ -479,14 +464,14 @@ static int see_off(struct crew *c)
         if (rc && leaves(c, n))
             rc = 0;
     }
-    return in_words(c, rc);
+    return rc;
 }
 
 int crew_end(struct crew *c, int *status)
 {
     int rc = 0;
     for (unsigned n = 1; n < c->nodes && !c->self && !rc; n++)
-        rc = put_word(c, n, offsetof(struct post, verdict), (uint64_t)*status);
+        rc = baton_put64(c->ep, c->posts[n] + offsetof(struct post, verdict), (uint64_t)*status, 0);
     if (!rc)
         rc = crew_meet(c, c->nodes, CREW_ALWAYS);
     if (!rc)
