@@ -53,15 +53,18 @@ static int first_error(int a, int b)
     return a ? a : b;
 }
 
-/* Adds the words to an error towards a node, where they are the peer's fault. One at post has its own. */
+/*
+ * Adds the words to an error towards a node, where they are the peer's fault; those of the last fault are kept. An
+ * error at post has its own.
+ */
 static __attribute__((cold, noinline)) int told(const struct baton_epx *ep, unsigned node, int rc)
 {
     const struct baton_ep_fault *fault = &ep->fault;
     int broken = baton_epx_peer(ep, node)->broken;
-    if (rc == -ENOTCONN && broken)
-        return baton_fail(rc, "node %u: %s", node, baton_strerror(broken));
     if (fault->rc && fault->node == node && (rc == fault->rc || rc == -ECANCELED))
         return baton_fail(rc, "%s", fault->text);
+    if (broken && (rc == broken || rc == -ECANCELED || rc == -ENOTCONN))
+        return baton_fail(rc, "node %u: %s", node, baton_strerror(broken));
     return rc;
 }
 
@@ -141,10 +144,10 @@ void baton_op_done(struct baton_epx *ep, const struct baton_op *op, int rc, bool
     if (op->id == BATON_WID_UNWAITED)
         return;
     peer->missed = true;
-    if (op->id)
-        id->rc = first_error(id->rc, rc);
-    else
-        peer->rc = first_error(peer->rc, rc);
+    int *kept = op->id ? &id->rc : &peer->rc;
+    if (op->id && !*kept)
+        id->node = op->node; /* it is that already, or one of several */
+    *kept = first_error(*kept, rc);
 }
 
 /* ---- Posting */

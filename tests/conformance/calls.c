@@ -369,6 +369,39 @@ static int case_peer_faults(struct conf *c)
     return 0;
 }
 
+/* Each of several faults has its own words, whichever was the last and whichever is heard of first. */
+static int case_words_of_faults(struct conf *c)
+{
+    struct rig r;
+    OK(rig_open(c, &r));
+    for (unsigned last = 1; last < 3; last++) {
+        for (unsigned i = 0; i < 2; i++) {
+            unsigned n = i ? last : 3 - last;
+            OK(baton_put64(r.ep, baton_gptr_make(n, UINT64_C(1) << 40), 1, n));
+            CHECK(baton_settle(r.ep, n)); /* whose get has been cancelled */
+        }
+        for (unsigned i = 0; i < 2; i++) {
+            unsigned n = i ? 3 - last : last;
+            char says[2][16];
+            snprintf(says[0], sizeof(says[0]), "node %u: ", n);
+            snprintf(says[1], sizeof(says[1]), " at %u+0x", n);
+            EQUAL(baton_wait(r.ep, n), -EKEYREJECTED);
+            CHECK(strstr(baton_error_detail(), says[0]) || strstr(baton_error_detail(), says[1]));
+        }
+        for (unsigned n = 1; n < 3; n++)
+            OK(baton_ep_reset(r.ep, n));
+    }
+    /* Of one id: the node that has failed is not the first. */
+    OK(baton_put64(r.ep, r.at[1], 1, 1));
+    OK(baton_put64(r.ep, baton_gptr_make(2, UINT64_C(1) << 40), 1, 1));
+    EQUAL(baton_wait(r.ep, 64), -EINVAL);
+    EQUAL(baton_wait(r.ep, 1), -EKEYREJECTED);
+    CHECK(strstr(baton_error_detail(), " at 2+0x"));
+    OK(baton_ep_reset(r.ep, 2));
+    OK(rig_close(&r));
+    return 0;
+}
+
 static int case_rights(struct conf *c)
 {
     static const unsigned needs[BATON_OP_KINDS] = {BATON_WRITE, BATON_READ, BATON_ATOMIC,
@@ -832,6 +865,8 @@ const struct conf_case conf_calls_cases[] = {
      case_post_errors, 0},
     {"peer-faults", "wrong and stale addresses fail at the wait; reset heals", CONF_ONE_PROCESS,
      case_peer_faults, 0},
+    {"words-of-faults", "of several faults each is told in its own words", CONF_ONE_PROCESS,
+     case_words_of_faults, 0},
     {"rights", "each operation needs its right", CONF_ONE_PROCESS, case_rights, 0},
     {"cancel", "what stands behind a failure is cancelled, what stands before is not",
      CONF_ONE_PROCESS, case_cancel, 0},
