@@ -12,7 +12,7 @@ struct bench_sum {
     uint64_t entries, counters, acquisitions, cycle_ns, cycles;
     double squares; /* of the acquisitions of each */
     int64_t rc;     /* the first error */
-    char error[160];
+    char error[240];
     struct bench_class local, remote;
 };
 

@@ -242,12 +242,16 @@ static int rounds(struct baton_ep *ep, unsigned thread, const struct bench_node 
         if (!rc)
             rc = way_leave(&way, &chosen, counter, &t->findings);
 
+        bool failed = rc;
+        if (failed)
+            rc = give_up(config, t, s, rc, "the words of the checks");
+
         uint64_t leaving = baton_now(ep);
         baton_ep_stats(ep, &before);
         /* Whatever has failed: the others wait for it. */
         int released = baton_lock_release(&lock, ep, waiter);
-        if (rc)
-            return give_up(config, t, s, rc, "the words of the checks");
+        if (failed)
+            return rc;
         if (released)
             return give_up(config, t, s, released, "release");
         baton_ep_stats(ep, &after);

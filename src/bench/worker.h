@@ -14,7 +14,7 @@ struct bench_thread {
     uint64_t cycle_ns, cycles;
     int64_t rc; /* the first error of a lock call */
     uint64_t done;
-    char error[120];
+    char error[216];
     struct bench_class local, remote;
 };
 
