@@ -294,8 +294,8 @@ static int check_broken(struct rig *r, unsigned node, baton_gptr at, enum baton_
     struct baton_ep_fault fault;
     uint64_t value;
     char broken[24];
-    EQUAL(baton_wait(r->ep, 64),
-          -EINVAL); /* another error before, whose words are not those of this one */
+    /* Another error before, whose words are not those of this one. */
+    EQUAL(baton_wait(r->ep, 64), -EINVAL);
     EQUAL(baton_wait(r->ep, 9), want);
     baton_ep_error(r->ep, &fault);
     CHECK(!strcmp(baton_error_detail(), fault.text));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Death on shm, for every kind of lock, with real processes: the host, a victim that is killed while
- * it holds the lock, or wants to leave with it and ends, and a third that waits for it. The waiter gets -EOWNERDEAD in bounded time, later
- * calls -ENOTRECOVERABLE, also at the host and for a process that has taken the dead one's number;
- * one reinit makes the table usable for all. Before that a process that has nothing to do with the
- * table is killed, and nobody notices.
+ * it holds the lock, or wants to leave with it and ends, and a third that waits for it. The waiter gets
+ * -EOWNERDEAD in bounded time, later calls -ENOTRECOVERABLE, also at the host and for a process that has
+ * taken the dead one's number; one reinit makes the table usable for all. Before that a process that has
+ * nothing to do with the table is killed, and nobody notices.
  */
 #include <signal.h>
 #include <sys/mman.h>

@@ -2,9 +2,10 @@
 /*
  * A failed operation of one thread must not leave the others waiting for ever. Four threads on three
  * nodes, or seven, so that waiters sleep on hints, use one lock in the world `step`; each operation of each
- * kind that a thread posts is made to fail in turn. The thread's calls return errors; after that every other one gets -EOWNERDEAD or
- * -ENOTRECOVERABLE (or has finished before), nobody hangs (-EDEADLK), and after a reinit all is well. Nor does
- * anybody say that the table was closed when what is not there any more is the memory of another waiter.
+ * kind that a thread posts is made to fail in turn. The thread's calls return errors; after that every other
+ * one gets -EOWNERDEAD or -ENOTRECOVERABLE (or has finished before), nobody hangs (-EDEADLK), and after a
+ * reinit all is well. Nor does anybody say that the table was closed when what is not there any more is the
+ * memory of another waiter.
  */
 #include "check.h"
 

@@ -15,9 +15,11 @@
 
 enum { IN, OUT, NONE, QUEUES };
 
-static uint64_t sends, left,
-    reported; /* datagrams that were taken; it says so of this many; has said so */
-static uint64_t receives, flushes; /* slots that it has; not 0: all come back */
+static uint64_t sends;    /* datagrams that it has taken */
+static uint64_t left;     /* of how many it says that they have left */
+static uint64_t reported; /* of how many it has said so */
+static uint64_t receives; /* slots that it has */
+static uint64_t flushes;  /* not 0: all of them come back */
 static unsigned queues_n;
 static int event[2];
 static struct ibv_context context;
@@ -173,8 +175,8 @@ int main(void)
 
     CHECK(!baton_verbs_service_open(&n));
     CHECK(baton_verbs_service_connect(&n, 1, &card, &near, &far) == -EHOSTDOWN);
-    CHECK(baton_word_load(&sends) ==
-          1); /* its bytes are the device's, so no other took its place */
+    /* Its bytes are the device's, so no other took its place. */
+    CHECK(baton_word_load(&sends) == 1);
     baton_word_store(&left, UINT64_MAX / 2);
     CHECK(baton_verbs_service_connect(&n, 1, &card, &near, &far) == -EHOSTDOWN);
     CHECK(baton_word_load(&sends) > 2);

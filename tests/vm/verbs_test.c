@@ -3,8 +3,9 @@
  * usage: verbs_test CASE
  *
  * Shows what only the verbs world has: refusals in words, errors of a device and of a cable, reset after
- * them, long transfers, stale keys, no queue pairs left behind, a cable that loses packets, words
- * that are not torn in this machine, and what a lock costs. Runs in the test machine, where rxe0 and rxe1 are the ends of one cable, v0 - v1.
+ * them, long transfers, stale keys, no queue pairs left behind, a cable that loses packets, words that are
+ * not torn in this machine, and what a lock costs. Runs in the test machine, where rxe0 and rxe1 are the
+ * ends of one cable, v0 - v1.
  */
 #include <errno.h>
 #include <inttypes.h>
