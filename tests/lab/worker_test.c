@@ -7,26 +7,12 @@
  * of it in the release behind.
  */
 #include <errno.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "../plain_check.h"
 #include "bench/worker.h"
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("%s:%d: not so: %s; %s [%s]\n", __FILE__, __LINE__, #cond, trial,               \
-                   baton_error_detail());                                                          \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 enum { NODES = 2, THREADS = 3, LOCKS = 1, HOST = 0, GUEST = 1, MOST = 8, ROUNDS = 3 };
 
-static char trial[80];
 static struct baton_fault_rule rule;
 static bool fired;
 static struct baton_ep_fault fault;
@@ -112,9 +98,7 @@ static void run(const struct baton_lock_ops *kind)
     struct baton_team teams[] = {{HOST, 1, body, &nodes[HOST]},
                                  {GUEST, THREADS - 1, body, &nodes[GUEST]},
                                  {HOST, 1, watch, &nodes[HOST]}};
-    alarm(60);
     int rc = baton_run(cluster, teams, 3);
-    alarm(0);
     CHECK(!rc || fired);
     CHECK(!shared->threads[0].findings.exclusion_violations);
     const char *said = shared->threads[1].error, checks[] = "the words of the checks: ";
@@ -128,19 +112,10 @@ static void run(const struct baton_lock_ops *kind)
     bench_shared_destroy(shared);
 }
 
-static void out_of_time(int signal)
-{
-    static const char words[] = "somebody waits for ever: ";
-    if (write(STDOUT_FILENO, words, sizeof(words) - 1) < 0 ||
-        write(STDOUT_FILENO, trial, sizeof(trial)) < 0)
-        _exit(2);
-    _exit(1);
-}
-
 int main(void)
 {
     static const char *const names[BATON_OP_KINDS] = {"put", "get", "rcas", "rfaa"};
-    signal(SIGALRM, out_of_time);
+    char trial[80];
     for (const struct baton_lock_ops *const *k = baton_lock_kinds(); *k; k++) {
         unsigned all = 0;
         for (unsigned op = 0; op < BATON_OP_KINDS; op++) {
@@ -148,6 +123,7 @@ int main(void)
             for (uint64_t nth = 1; nth <= MOST && missed < 2; nth++) {
                 snprintf(trial, sizeof(trial), "%s, %s number %u fails", (*k)->name, names[op],
                          (unsigned)nth);
+                check_within(60, trial);
                 rule = (struct baton_fault_rule){op, nth, -EACCES, 0};
                 run(*k);
                 all += fired;

@@ -3,31 +3,10 @@
  * Shows that a thread of a litmus test that ends in the middle, as when an operation fails, keeps no lock: with every
  * kind, on the lock's node and elsewhere, the next one gets what the last one had.
  */
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
+#include "../plain_check.h"
 #include "bench/litmus_locks.h"
 
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("%s:%d: not so: %s; %s [%s]\n", __FILE__, __LINE__, #cond, kind_name,           \
-                   baton_error_detail());                                                          \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
 enum { NODES = 2, LOCKS = 2, BATCH = 3 };
-
-static const char *kind_name = "";
-
-static void out_of_time(int signal)
-{
-    static const char words[] = "somebody waits for ever\n";
-    _exit(write(STDOUT_FILENO, words, sizeof(words) - 1) < 0 ? 2 : 1);
-}
 
 static void all_held_in_turn(struct baton_ep **ep, struct litmus_tables *tables,
                              const struct litmus_plan *plan)
@@ -51,8 +30,6 @@ int main(void)
     char name[BATON_NAME_MAX + 1];
     struct baton_cluster *cluster;
     struct baton_ep *ep[NODES];
-    signal(SIGALRM, out_of_time);
-    alarm(60);
     snprintf(name, sizeof(name), "holder-%ld", (long)getpid());
     opts.name = name;
     opts.nodes = opts.local = NODES;
@@ -61,9 +38,9 @@ int main(void)
         CHECK(!baton_ep_open(baton_cluster_node(cluster, n), &ep[n]));
     for (const struct baton_lock_ops *const *k = baton_lock_kinds(); *k; k++) {
         struct litmus_tables tables[NODES];
-        kind_name = (*k)->name;
+        check_within(60, (*k)->name);
         for (unsigned n = 0; n < NODES; n++)
-            CHECK(!litmus_tables_make(&tables[n], ep[n], &plan, kind_name, BATCH, 0));
+            CHECK(!litmus_tables_make(&tables[n], ep[n], &plan, (*k)->name, BATCH, 0));
         for (unsigned n = 0; n < NODES; n++)
             CHECK(!litmus_tables_open(&tables[n], ep[n], &plan, 0, 0));
         all_held_in_turn(ep, tables, &plan);

@@ -11,14 +11,7 @@
 
 #include <baton/lock.h>
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf("%s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #condition,                     \
-                   baton_error_detail());                                                          \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "../plain_check.h"
 
 #define CHECK_RC(call, wanted)                                                                     \
     do {                                                                                           \

@@ -5,23 +5,11 @@
  * mark fails with it. Later there is memory again: who then acquires by that handle is told, and so are the others;
  * if the handle is only closed, the others are told all the same.
  */
-#include <signal.h>
-#include <unistd.h>
-
 #include "check.h"
 
 enum { HOST, FAILS, NODES, BLOCKS_MOST = 8192 };
 
 static const char *kind;
-
-static void out_of_time(int signal)
-{
-    static const char words[] = "somebody waits for ever: ";
-    if (write(STDOUT_FILENO, words, sizeof words - 1) < 0 ||
-        write(STDOUT_FILENO, kind, strlen(kind)) < 0)
-        _exit(2);
-    _exit(1);
-}
 
 struct part {
     struct baton_ep *ep;
@@ -102,11 +90,10 @@ int main(void)
         printf("skipped: shm: %s\n", why);
         return 77;
     }
-    signal(SIGALRM, out_of_time);
     for (const struct baton_lock_ops *const *k = baton_lock_kinds(); *k; k++) {
         kind = (*k)->name;
         for (int goes_on = 0; goes_on < 2; goes_on++) {
-            alarm(60);
+            check_within(60, kind);
             run(goes_on);
         }
     }
