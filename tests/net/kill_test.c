@@ -185,7 +185,8 @@ int main(int argc, char **argv)
             if (!o->c.pid)
                 continue;
             if (!o->opening) { /* those who are in go on */
-                settle(o, 2000);
+                while (o->busy)
+                    settle(o, 2000);
                 CHECK_IS(child_ask(&o->c, "publish %d last%d 1", o->node, i), 0);
             }
             child_kill(&o->c);
