@@ -16,6 +16,8 @@ work=$(mktemp -d) || exit 1
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
 bad=0
 kill_after=0 # seconds, the second member
+# Ports of their own for parts that run at the same time.
+case $part in given) ports=20000 ;; *) ports=22500 ;; esac
 bench=(bench lock --fabric ucx --duration 1 --warmup 0 --no-pair --format json --lock 'merge,mcs')
 litmus=(litmus run --fabric ucx --runs 200 --json)
 some=("$tests"/fig[2-8]*.litmus "$tests"/assume-*.litmus) # locks, and runs that are none, among them
@@ -32,10 +34,11 @@ wrong() {
 }
 "$baton" secret new "$work/secret" || exit 1
 
-# WORD... [+ WORD...]...: one member for each list of words, the first of them node 0; their statuses are in `ended`.
+# WORD... [+ WORD...]...: one member for each list of words, of which --nodes makes one node 0; their statuses are in
+# `ended`.
 members() {
     local i=0 place words=() pids=()
-    place="--rendezvous :$((20000 + RANDOM % 10000)) --secret $work/secret"
+    place="--rendezvous :$((ports + RANDOM % 2500)) --secret $work/secret"
     rm -f "$work"/*.out "$work"/*.err
     set -- "$@" +
     for word; do
@@ -153,7 +156,8 @@ told_wrong() {
     members "${litmus[@]}" --nodes 2 "$tests" + "${litmus[@]}" "$tests"
     [ "$ended" = "2 2" ] || wrong "too few nodes: $ended"
     all_say 'needs 4 nodes, and the cluster has 2'
-    members "${bench[@]}" --nodes 3 --options join_ms=1000 + "${bench[@]}"
+    # Node 0, which counts the time, begins last: by then the other one is there.
+    members "${bench[@]}" + "${bench[@]}" --nodes 3 --options join_ms=3000
     [ "$ended" = "1 1" ] || wrong "one has not come: $ended"
     all_say 'node 2 of 3 has not come'
     kill_after=5

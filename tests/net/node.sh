@@ -80,7 +80,7 @@ for fabric; do
         continue
     }
     refused 2 'nobody could join' "$baton" node --fabric "$fabric"
-    port=$((20000 + RANDOM % 10000))
+    port=$((25000 + RANDOM % 2500)) # members.sh has others
     cluster "$fabric" "--rendezvous 127.0.0.1:$port --secret $secret" "--nodes 3"
     chmod 640 "$secret"
     refused 1 'chmod 600' "$baton" node --fabric "$fabric" --rendezvous ":$port" --secret "$secret"
