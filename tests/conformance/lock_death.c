@@ -427,6 +427,8 @@ static int case_late_join(struct conf *c)
     pid_t victim = start(d, VICTIM); /* before there is a host */
     usleep(20000);
     pid_t host = start(d, HOST);
+    for (unsigned n = HOST; n <= VICTIM; n++)
+        wait_for(&d->w.shared->slots[work_slot_of(&d->w, n, 0)].entered, 1);
     wait_for(&d->at[4], 100);
     for (unsigned i = 0; i < 6; i++) { /* the same number again and again: no death, no notice */
         pid_t late = start(d, LATE), witness = i % 2 ? start(d, WITNESS) : 0;
