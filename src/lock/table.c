@@ -280,10 +280,17 @@ static uint64_t state_mark(struct baton_ep *ep, baton_gptr state, uint64_t healt
     return was;
 }
 
+/* Who next looks by this handle makes the mark. */
+static void owe(struct baton_ep *ep, struct baton_table *table, uint64_t healthy)
+{
+    baton_store(ep, &table->owed, healthy);
+    distrust(ep, table);
+}
+
 /*
  * Marks a table in which a call gives up its place. A handle that slept through a repair has taken its
  * place in the repaired lock, and finds out when it waits there: that one has to be repaired again. Where the
- * mark can not be made now, who next looks by this handle makes it.
+ * mark can not be made now, it is made later.
  */
 static void place_mark(struct baton_ep *ep, struct baton_table *table,
                        const struct baton_group *group, bool placed)
@@ -294,10 +301,8 @@ static void place_mark(struct baton_ep *ep, struct baton_table *table,
         healthy = was;
         was = state_mark(ep, group->state, healthy);
     }
-    if (!was) {
-        baton_store(ep, &table->owed, healthy);
-        distrust(ep, table); /* somebody may have looked meanwhile */
-    }
+    if (!was)
+        owe(ep, table, healthy);
 }
 
 /* ---- What a release leaves on its way
@@ -393,9 +398,17 @@ static inline bool release_lost(struct baton_ep *ep, struct baton_waiter *waiter
             (waiter->hinted && hint_lost(ep, waiter)));
 }
 
+/* As place_mark; the table may have been let go of since, and is looked for among those that this node has open. */
 static void release_mark(struct baton_ep *ep, struct baton_waiter *waiter)
 {
-    (void)state_mark(ep, waiter->released, waiter->released_healthy);
+    struct baton_node *node = baton_ep_node(ep);
+    if (!state_mark(ep, waiter->released, waiter->released_healthy)) {
+        pthread_mutex_lock(&node->lock);
+        for (struct baton_table *t = node->tables; t; t = t->next)
+            if (table_at(t, BATON_TABLE_AT_STATE) == waiter->released)
+                owe(ep, t, waiter->released_healthy);
+        pthread_mutex_unlock(&node->lock);
+    }
     waiter->released = waiter->hinted = BATON_NULL;
     waiter->handed = 0;
 }

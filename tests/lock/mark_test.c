@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shows that a table which has to be marked, and could not be at the time, is marked by what its handle is used for
- * next, for every kind of lock on shm: a release fails, and as there is no memory for another way to the host the
- * mark fails with it. Later there is memory again: who then acquires by that handle is told, and so are the others;
- * if the handle is only closed, the others are told all the same.
+ * next, for every kind of lock on shm: a release fails, or what it has put may be lost afterwards, and as there is no
+ * memory for another way to the host the mark fails with it. Later there is memory again: who then acquires by that
+ * handle is told, and so are the others; if the handle is only closed, the others are told all the same.
  */
 #include "check.h"
 
@@ -34,27 +34,64 @@ static bool is_notice(int rc)
     return rc == -EOWNERDEAD || rc == -ENOTRECOVERABLE;
 }
 
-/* The first operation of the release fails, when the arena has no room for another endpoint. */
+static void *blocks[BLOCKS_MOST];
+static unsigned blocks_n;
+
+/* Of the arena: there is no room for another endpoint then. */
+static void fill(struct part *p)
+{
+    while (blocks_n < BLOCKS_MOST && (blocks[blocks_n] = baton_ep_alloc(p->ep, 64, 8)))
+        blocks_n++;
+    CHECK(blocks_n < BLOCKS_MOST);
+}
+
+static void empty(struct part *p)
+{
+    while (blocks_n)
+        baton_ep_free(p->ep, blocks[--blocks_n]);
+}
+
+/* The first operation of the release fails. */
 static void release_in_vain(struct part *p)
 {
-    static void *blocks[BLOCKS_MOST];
-    unsigned n = 0;
     struct baton_fault_rule rules[BATON_OP_KINDS];
     for (unsigned i = 0; i < BATON_OP_KINDS; i++)
         rules[i] = (struct baton_fault_rule){i, 1, -EACCES, 0};
     CHECK_RC(baton_lock_acquire(&p->lock, p->ep, p->waiter), 0);
     CHECK_RC(baton_ep_faults(p->ep, rules, BATON_OP_KINDS), 0);
-    while (n < BLOCKS_MOST && (blocks[n] = baton_ep_alloc(p->ep, 64, 8)))
-        n++;
-    CHECK(n < BLOCKS_MOST);
+    fill(p);
     CHECK(baton_lock_release(&p->lock, p->ep, p->waiter));
-    while (n)
-        baton_ep_free(p->ep, blocks[--n]);
+    empty(p);
     CHECK_RC(baton_waiter_close(p->ep, p->waiter), 0);
     (void)baton_ep_close(p->ep);
 }
 
-static void run(bool goes_on)
+/* The release goes well, and what it has put may be lost with an operation behind it; false: it waited for all. */
+static bool lose_release(struct part *p)
+{
+    const baton_gptr nowhere = baton_gptr_make(HOST, UINT64_C(1) << 40);
+    CHECK_RC(baton_lock_acquire(&p->lock, p->ep, p->waiter), 0);
+    CHECK_RC(baton_lock_release(&p->lock, p->ep, p->waiter), 0);
+    CHECK_RC(baton_put64(p->ep, nowhere, 1, 1), 0);
+    CHECK_RC(baton_wait(p->ep, 1), -EKEYREJECTED);
+    bool lost = p->ep->lost;
+    fill(p);
+    CHECK(baton_waiter_close(p->ep, p->waiter) || !lost);
+    empty(p);
+    (void)baton_ep_close(p->ep);
+    return lost;
+}
+
+static void uses(struct part *p, bool lost)
+{
+    CHECK_RC(baton_lock_acquire(&p->lock, p->ep, p->waiter), lost ? -ENOTRECOVERABLE : 0);
+    if (!lost)
+        CHECK_RC(baton_lock_release(&p->lock, p->ep, p->waiter), 0);
+    CHECK_RC(baton_waiter_close(p->ep, p->waiter), 0);
+}
+
+/* Whether something was lost. */
+static bool run(bool late, bool goes_on)
 {
     struct baton_cluster_opts opts = BATON_CLUSTER_OPTS;
     struct baton_cluster *cluster;
@@ -67,24 +104,33 @@ static void run(bool goes_on)
     CHECK_RC(baton_cluster_open(&opts, &cluster), 0);
     part_open(cluster, HOST, &host);
     part_open(cluster, FAILS, &other);
-    release_in_vain(&other);
+    bool lost = !late || lose_release(&other);
+    if (!late)
+        release_in_vain(&other);
     CHECK_RC(baton_ep_open(baton_cluster_node(cluster, FAILS), &other.ep), 0);
     if (goes_on) {
         CHECK_RC(baton_waiter_open(other.ep, &other.waiter), 0);
-        CHECK_RC(baton_lock_acquire(&other.lock, other.ep, other.waiter), -ENOTRECOVERABLE);
-        CHECK_RC(baton_waiter_close(other.ep, other.waiter), 0);
+        uses(&other, lost);
     }
     CHECK_RC(baton_table_close(other.ep, other.table), 0);
     CHECK_RC(baton_ep_close(other.ep), 0);
-    CHECK(is_notice(baton_lock_acquire(&host.lock, host.ep, host.waiter)));
+    /* Who has to wait is told, and who comes new. */
+    if (!late)
+        CHECK(is_notice(baton_lock_acquire(&host.lock, host.ep, host.waiter)));
+    part_open(cluster, FAILS, &other);
+    uses(&other, lost);
+    CHECK_RC(baton_table_close(other.ep, other.table), 0);
+    CHECK_RC(baton_ep_close(other.ep), 0);
     CHECK_RC(baton_waiter_close(host.ep, host.waiter), 0);
     CHECK_RC(baton_table_close(host.ep, host.table), 0);
     CHECK_RC(baton_ep_close(host.ep), 0);
     CHECK_RC(baton_cluster_close(cluster), 0);
+    return lost;
 }
 
 int main(void)
 {
+    unsigned late = 0;
     const char *why = baton_fabric_unavailable("shm");
     if (why) {
         printf("skipped: shm: %s\n", why);
@@ -94,8 +140,10 @@ int main(void)
         kind = (*k)->name;
         for (int goes_on = 0; goes_on < 2; goes_on++) {
             check_within(60, kind);
-            run(goes_on);
+            (void)run(false, goes_on);
+            late += run(true, goes_on);
         }
     }
+    CHECK(late);
     return 0;
 }
