@@ -108,20 +108,20 @@ unsigned baton_rv_silence(const struct rv_peer *p, bool *asked)
                                                               : info.tcpi_last_data_recv;
 }
 
-/* Until the socket is ready or the deadline has passed. */
+/* Until the socket is ready or the deadline has passed; it is looked at at least once. */
 static int wait_ready(int fd, short events, uint64_t deadline_ns)
 {
     for (;;) {
         struct pollfd p = {fd, events, 0};
         uint64_t now = baton_clock_ns();
-        if (now >= deadline_ns)
-            return -ETIMEDOUT;
-        uint64_t ms = (deadline_ns - now) / 1000000u + 1;
+        uint64_t ms = now < deadline_ns ? (deadline_ns - now) / 1000000u + 1 : 0;
         int n = poll(&p, 1, ms < 60000 ? (int)ms : 60000);
         if (n > 0)
             return 0;
         if (n < 0 && errno != EINTR)
             return -errno;
+        if (n == 0 && ms == 0)
+            return -ETIMEDOUT;
     }
 }
 
@@ -187,13 +187,15 @@ int baton_rv_receive(struct rv_peer *p)
              : baton_fail(-ECONNRESET, "the other end has closed the connection");
 }
 
+/* What has come while this process was kept from looking is taken, but nobody is listened to for ever. */
 int baton_rv_await(struct rv_peer *p, uint64_t deadline_ns, struct net_message *m)
 {
-    for (;;) {
+    for (bool late = false;;) {
         int rc = baton_net_link_next(&p->link, m);
         if (rc)
             return rc < 0 ? rc : 0;
-        rc = baton_rv_send(p);
+        rc = late ? -ETIMEDOUT : baton_rv_send(p);
+        late = baton_clock_ns() >= deadline_ns;
         if (!rc)
             rc = wait_ready(p->fd, p->link.out_size ? POLLIN | POLLOUT : POLLIN, deadline_ns);
         if (rc)

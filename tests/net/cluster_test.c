@@ -156,6 +156,15 @@ static void refusals(void)
     CHECK_IS(child_ask(&c, "open rendezvous=127.0.0.1:%u,secret=%s/secret,join_ms=300|-1|0|0",
                        empty.port, place.folder),
              -ETIMEDOUT);
+    /* So it says, too, when the time has passed while it could not look. */
+    child_tell(&c, "open rendezvous=127.0.0.1:%u,secret=%s/secret,join_ms=300|-1|0|0", empty.port,
+               place.folder);
+    test_sleep_ms(100);
+    CHECK(!kill(c.pid, SIGSTOP));
+    test_sleep_ms(300);
+    CHECK(!kill(c.pid, SIGCONT));
+    CHECK_IS(child_hear(&c), -ETIMEDOUT);
+    CHECK(strstr(answer, "nobody answers"));
     baton_net_place_remove(&empty);
     child_end(&c);
 }
