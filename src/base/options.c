@@ -41,9 +41,10 @@ int baton_option_number(const char *options, const char *name, long least, long 
     return 0;
 }
 
-static bool stands_before(const char *options, const char *p, size_t n)
+/* Whether there is a setting of the name at `p`, n characters long, between `options` and `end`. */
+static bool stands(const char *options, const char *end, const char *p, size_t n)
 {
-    for (const char *q = options; q < p; q = next_setting(q))
+    for (const char *q = options; q < end; q = next_setting(q))
         if (strcspn(q, "=,") == n && !strncmp(q, p, n))
             return true;
     return false;
@@ -56,7 +57,7 @@ int baton_options_check(const char *options, const char *const *known)
         const char *const *k = known;
         while (*k && (strlen(*k) != n || strncmp(p, *k, n)))
             k++;
-        if (*k && p[n] == '=' && !stands_before(options, p, n))
+        if (*k && p[n] == '=' && !stands(options, p, p, n))
             continue;
         if (*k && p[n] == '=')
             return baton_fail(-EINVAL, "the setting \"%s\" is given twice", *k);
@@ -70,5 +71,21 @@ int baton_options_check(const char *options, const char *const *known)
         return baton_fail(-EINVAL, "no setting \"%.*s\"; name=value with one of:%s", (int)n, p,
                           all);
     }
+    return 0;
+}
+
+int baton_options_join(char *out, size_t bytes, const char *standard, const char *own)
+{
+    size_t n = 0;
+    own = own ? own : "";
+    for (const char *p = standard ? standard : ""; *p && n < bytes; p = next_setting(p))
+        if (!stands(own, own + strlen(own), p, strcspn(p, "=,")))
+            n += (size_t)snprintf(out + n, bytes - n, "%.*s,", (int)strcspn(p, ","), p);
+    if (n < bytes)
+        n += (size_t)snprintf(out + n, bytes - n, "%s", own);
+    if (n >= bytes)
+        return baton_fail(-EINVAL, "the fabric's settings are too long");
+    if (n && !*own)
+        out[n - 1] = '\0'; /* the last comma */
     return 0;
 }

@@ -15,4 +15,10 @@ int baton_option_number(const char *options, const char *name, long least, long 
 /* -EINVAL, with what exists in the error detail, if there is a name that is not in `known`, or one twice. */
 int baton_options_check(const char *options, const char *const *known);
 
+/*
+ * To `out`, of `bytes`: the settings of `standard` that `own` does not give, and then `own`. Both may be null.
+ * -EINVAL if there is no room for them.
+ */
+int baton_options_join(char *out, size_t bytes, const char *standard, const char *own);
+
 #endif

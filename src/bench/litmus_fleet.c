@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "fabric/net_place.h"
 #include "fabric/shm.h"
 
@@ -384,29 +385,21 @@ static int start_processes(struct litmus_fleet *f)
     return watch(f, &f->shared->ready, f->nodes, &f->shared->ready, SETUP_NS);
 }
 
-/* Litmus tests do with words what a program should not: what comes of it is what they ask. */
-static const char *standard_options(const struct litmus_fleet_opts *opts)
-{
-    if (strcmp(opts->fabric, "sim"))
-        return "";
-    return opts->options && strstr(opts->options, "driver=") ? "misuse=ignore"
-                                                             : "driver=random,misuse=ignore";
-}
-
 static int write_options(struct litmus_fleet *f)
 {
-    const char *first = standard_options(&f->opts);
+    /* Litmus tests do with words what a program should not: what comes of it is what they ask. */
+    const char *standard = strcmp(f->opts.fabric, "sim") ? "" : "driver=random,misuse=ignore";
     bool meets = baton_net_meets(f->opts.fabric);
     if (meets && f->here)
-        first = BATON_NET_ALONE;
+        standard = BATON_NET_ALONE;
     if (meets && !f->here) {
         int rc = baton_net_place_make(&f->place);
         if (rc)
             return rc;
         f->met = true;
-        first = f->place.options;
+        standard = f->place.options;
     }
-    return baton_net_settings(f->options, sizeof(f->options), first, f->opts.options);
+    return baton_options_join(f->options, sizeof(f->options), standard, f->opts.options);
 }
 
 static int count_nodes(struct litmus_fleet *f)

@@ -6,6 +6,7 @@
 #include "bench/lock_bench.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -21,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "bench/lock_given.h"
 #include "bench/lock_part.h"
 #include "fabric/net_place.h"
@@ -54,7 +56,7 @@ static int run_simulated(struct bench_part *p, struct bench_result *out)
 static int alone(const struct bench_config *c, char *room, size_t bytes, const char **options)
 {
     bool meets = baton_net_meets(c->fabric);
-    int rc = meets ? baton_net_settings(room, bytes, BATON_NET_ALONE, c->options) : 0;
+    int rc = meets ? baton_options_join(room, bytes, BATON_NET_ALONE, c->options) : 0;
     *options = meets ? room : c->options; /* which may be where those of the configuration were */
     return rc;
 }
@@ -101,7 +103,8 @@ static void child_main(const struct bench_config *c, const struct baton_lock_ops
     }
     int close_rc = bench_part_close(c, &p, shared, true);
     if (!rc && close_rc)
-        dprintf(words, "node %u leaving: %s\n", node, baton_strerror(close_rc));
+        dprintf(words, "node %u leaving: %s\n", node,
+                *baton_error_detail() ? baton_error_detail() : baton_strerror(close_rc));
     _exit(-(rc ? rc : close_rc));
 }
 
@@ -157,7 +160,7 @@ static int run_nodes(const struct bench_config *c, const struct baton_lock_ops *
     pid_t *pids = calloc(c->nodes, sizeof(*pids));
     if (!pids)
         return -ENOMEM;
-    if (pipe(pipe_ends)) {
+    if (pipe2(pipe_ends, O_NONBLOCK)) { /* who finds it full is not the first to fail */
         free(pids);
         return -errno;
     }
@@ -205,7 +208,7 @@ static int run_processes(const struct bench_config *c, const struct baton_lock_o
     if (rc)
         return rc;
     meeting.options = options;
-    rc = baton_net_settings(options, sizeof(options), place.options, c->options);
+    rc = baton_options_join(options, sizeof(options), place.options, c->options);
     if (!rc)
         rc = run_nodes(&meeting, kind, params, shared);
     baton_net_place_remove(&place);

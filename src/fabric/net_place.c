@@ -70,14 +70,6 @@ void baton_net_place_remove(struct baton_net_place *p)
     close(p->reserved);
 }
 
-int baton_net_settings(char *out, size_t room, const char *first, const char *more)
-{
-    first = first ? first : "";
-    more = more ? more : "";
-    int n = snprintf(out, room, "%s%s%s", first, *first && *more ? "," : "", more);
-    return n < (int)room ? 0 : baton_fail(-EINVAL, "the fabric's settings are too long");
-}
-
 bool baton_net_meets(const char *fabric)
 {
     return !strcmp(fabric, "verbs") || !strcmp(fabric, "ucx");

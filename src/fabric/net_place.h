@@ -20,9 +20,6 @@ struct baton_net_place {
 int baton_net_place_make(struct baton_net_place *p);
 void baton_net_place_remove(struct baton_net_place *p);
 
-/* Settings one behind the other; each may be null or empty. -EINVAL: too long. */
-int baton_net_settings(char *out, size_t room, const char *first, const char *more);
-
 /* The setting for a cluster that meets nobody, whoever has started the process. */
 #define BATON_NET_ALONE "pmix=0"
 

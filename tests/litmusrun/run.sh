@@ -182,6 +182,10 @@ status() {
     ends 3 'gave up at the limit of states' --max-states 1 --runs 100 fig4b.litmus
     ends 3 '"ok":null' --json --max-states 1 --runs 100 fig4b.litmus
     ends 0 'Observation fig5 ' --in-process --runs 500 fig5.litmus
+    # Own settings stand before the standard ones.
+    ends 0 'Observation fig5 ' --fabric sim --options misuse=ignore --runs 100 fig5.litmus
+    ends 1 'one of them is lost' --fabric sim --options misuse=report --runs 100 cell-cr-nar.litmus
+    ends 2 'given twice' --fabric sim --options misuse=ignore,misuse=ignore fig5.litmus
     ends 0 ' 500 runs, seed 18446744073709551615' --seed 18446744073709551615 --round 3 --runs 500 fig5.litmus
 }
 
