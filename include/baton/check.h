@@ -20,7 +20,8 @@
  * (called before the first operation of the body), and in the state; no static variables, no malloc, no files,
  * no clock of their own. They wait through baton_await and baton_relax only. The state is for what observers
  * keep, like "somebody is inside": it is seen by all threads at once, as no real memory is, so the protocol
- * itself must not live there. Bodies change it right after a call of the contract has returned.
+ * itself must not live there. Bodies look at it and change it right after a call of the contract has returned: a
+ * call that loads, stores, fences, rings or waits. Between two of these others may run, and at no other time.
  */
 #ifndef BATON_CHECK_H
 #define BATON_CHECK_H

@@ -67,6 +67,7 @@ static int run_in(struct baton_cluster *cluster, struct run *r, struct sim_explo
     x->arg = r;
     x->ghost = r->state;
     x->ghost_bytes = r->program->state_bytes;
+    x->by_hand = x->ghost_bytes != 0;
     x->final = r->program->final ? at_end : NULL;
     int rc = sim_explore_attach(cluster, x);
     if (!rc)

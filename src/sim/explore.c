@@ -895,6 +895,7 @@ static int start(struct explore *x)
         sim_resume(s, s->threads[t]);
         if (!s->threads[t]->ep)
             return s->threads[t]->rc ? s->threads[t]->rc : -ENOMEM;
+        thread_ended(x, s->threads[t]);
     }
     x->starting = false;
     ranges_find(x);
@@ -903,6 +904,19 @@ static int start(struct explore *x)
     if (!rc && !x->ask->follow)
         image_save(x, &x->start);
     return rc;
+}
+
+/* What is wrong before the first act of all is wrong in every run. */
+static int found_at_start(struct sim_explore *ask)
+{
+    if (ask->follow)
+        return 0;
+    ask->found = calloc(1, sizeof(*ask->found));
+    if (!ask->found)
+        return -ENOMEM;
+    *ask->found = (struct sim_step){.kind = SIM_STEP_BEGIN};
+    ask->found_n = ask->found_visible = 1;
+    return 0;
 }
 
 static int prepare(struct explore *x)
@@ -946,7 +960,9 @@ int explore_run(struct sim *s)
     int rc = prepare(x);
     if (!rc)
         rc = start(x);
-    if (!rc && ask->follow)
+    if (!rc && x->violated)
+        rc = found_at_start(ask);
+    else if (!rc && ask->follow)
         follow(x);
     else if (!rc)
         rc = search(x);

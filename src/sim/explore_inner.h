@@ -299,6 +299,7 @@ unsigned steps_list(struct explore *x, struct sim_step *out);
 void step_take(struct explore *x, const struct sim_step *step);
 /* Events that nobody has seen the moment of come now. */
 void events_come(struct explore *x, unsigned thread);
+void thread_ended(struct explore *x, const struct sim_thread *t); /* perhaps: it has failed then */
 bool explore_done(const struct explore *x); /* all threads have ended and nothing is on its way */
 void explore_give_up(struct explore *x, const char *text);
 void explore_violated(struct explore *x, const char *format, ...)

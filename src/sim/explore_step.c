@@ -58,6 +58,12 @@ static void record_quiet(struct explore *x, enum sim_step_kind kind, unsigned th
 
 /* ---- What the world asks and tells */
 
+/* Whether what a thread does for itself is a step like others. */
+static bool acts_are_steps(const struct explore *x)
+{
+    return x->ask->naive || x->ask->by_hand;
+}
+
 static void describe(struct sim *s, char *out, size_t bytes)
 {
     snprintf(out, bytes, "every schedule");
@@ -100,16 +106,16 @@ static bool at_once(struct sim *s, struct sim_thread *t)
         future_guard(x, t->number, word_of(x, t->next.word));
     switch (t->next.act) {
     case SIM_ACT_LOAD:
-        if (x->starting || x->ask->follow || !load_at_once(x, t))
+        if (x->starting || x->ask->follow || acts_are_steps(x) || !load_at_once(x, t))
             return false;
         record_quiet(x, SIM_STEP_THREAD, t->number, SIM_QUIET_OWN);
         return true;
     case SIM_ACT_STORE:
         word_use(x, t->next.word, USE_WRITE, t->number);
-        return !x->starting && !x->ask->naive;
+        return !x->starting && !acts_are_steps(x);
     case SIM_ACT_RING:
     case SIM_ACT_FENCE:
-        return !x->starting && !x->ask->naive;
+        return !x->starting && !acts_are_steps(x);
     default:
         return false;
     }
@@ -217,6 +223,12 @@ static unsigned choose(struct sim *s, unsigned n)
 
 /* ---- Threads */
 
+void thread_ended(struct explore *x, const struct sim_thread *t)
+{
+    if (t->state == SIM_ENDED && t->rc)
+        explore_violated(x, "thread %u has failed: %s", t->number, baton_strerror(t->rc));
+}
+
 static void resume(struct explore *x, struct sim_thread *t)
 {
     const struct said said = x->ask->self_check ? said_begin(x, t) : (struct said){0};
@@ -237,8 +249,7 @@ static void resume(struct explore *x, struct sim_thread *t)
             word_use(x, t->conds[i].word, USE_LOAD, t->number);
     if (t->reads_n == SIM_READS_MAX + 1 && t->state == SIM_RELAX)
         explore_give_up(x, "a turn of a polling loop reads more words than can be remembered");
-    if (t->state == SIM_ENDED && t->rc)
-        explore_violated(x, "thread %u has failed: %s", t->number, baton_strerror(t->rc));
+    thread_ended(x, t);
 }
 
 static void fire(struct explore *x, unsigned thread, unsigned events, bool quiet)
@@ -276,7 +287,7 @@ static enum sim_quiet can_flush_quietly(struct explore *x, struct sim_thread *t)
 
 static bool can_go_alone(struct explore *x, struct sim_thread *t)
 {
-    if (x->ask->naive)
+    if (acts_are_steps(x))
         return false;
     if (t->state == SIM_WORK || t->state == SIM_RELAX)
         return sim_has_come(x->s, t);
@@ -328,6 +339,9 @@ static void go(struct explore *x, struct sim_thread *t)
         t->state = SIM_READY;
         t->next.act = SIM_ACT_AWAKE;
     }
+    /* Not all acts are told something: where it stands before one and behind it must not look the same. */
+    if (acts_are_steps(x))
+        thread_saw(x->s, t, t->next.act);
     resume(x, t);
 }
 

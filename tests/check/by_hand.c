@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What bodies note by hand in their state is seen by others whenever a call of the contract has returned, also when
+ * that call has touched nothing that others see; and what goes wrong before the first call counts.
+ */
+#include <baton/check.h>
+
+struct state {
+    uint64_t *lock;
+    uint64_t inside;
+};
+
+static int init(struct baton_cluster *cluster, void *state)
+{
+    struct state *s = state;
+    baton_gptr at;
+    void *memory = NULL;
+    int rc = baton_segment_create(baton_cluster_node(cluster, 0), 16, BATON_READ, NULL, 0, &at);
+    if (!rc)
+        rc = baton_ptr(baton_cluster_node(cluster, 0), at, 16, &memory);
+    s->lock = memory;
+    return rc;
+}
+
+#ifndef RETURNS
+static void enter(struct baton_ep *ep, struct state *s)
+{
+    if (s->inside++)
+        baton_check_fail(ep, "two threads are inside together");
+}
+#endif
+
+#if defined(NO_LOCK)
+static int body(struct baton_ep *ep, void *state)
+{
+    struct state *s = state;
+    baton_load(ep, s->lock);
+    enter(ep, s);
+    baton_mfence(ep);
+    s->inside--;
+    return 0;
+}
+#elif defined(AT_START)
+static int body(struct baton_ep *ep, void *state)
+{
+    struct state *s = state;
+    enter(ep, s);
+    baton_mfence(ep);
+    s->inside--;
+    return 0;
+}
+#elif defined(RETURNS)
+static int body(struct baton_ep *ep, void *state)
+{
+    return -1;
+}
+#else
+static int body(struct baton_ep *ep, void *state)
+{
+    struct state *s = state;
+    const struct baton_cond is_free = baton_until_is(s->lock, UINT64_MAX, 0);
+    struct baton_wait wait;
+    baton_wait_begin(ep, &wait, BATON_NEVER, NULL);
+    while (baton_cas(ep, s->lock, 0, 1))
+        if (baton_await(ep, &is_free, 1, &wait))
+            return -1;
+    enter(ep, s);
+    baton_store(ep, s->lock + 1, 1);
+#ifndef LATE
+    s->inside--;
+#endif
+    baton_store(ep, s->lock, 0);
+    baton_mfence(ep);
+#ifdef LATE
+    s->inside--;
+#endif
+    return 0;
+}
+#endif
+
+BATON_CHECK_PROGRAM(.name = "by hand", .nodes = 1, .state_bytes = sizeof(struct state),
+                    .init = init, .threads = {{0, body}, {0, body}});
