@@ -121,6 +121,40 @@ static int status_of(const struct sim_explore *x)
                                         : CMD_GAVE_UP;
 }
 
+void check_common_quote(char *out, size_t bytes, const char *text)
+{
+    for (; *text && bytes > 2; text++) {
+        if (*text == '"' || *text == '\\')
+            *out++ = '\\', bytes--;
+        *out++ = *text;
+        bytes--;
+    }
+    *out = 0;
+}
+
+static void print_json(const struct check_subject *s, const struct sim_explore *x)
+{
+    const char *comma = "";
+    char text[2 * sizeof(x->text) + 2];
+    check_common_quote(text, sizeof(text), x->text);
+    printf("{%s\"verdict\":\"%s\",\"text\":\"%s\",\"runs\":%" PRIu64 ",\"states\":%" PRIu64
+           ",\"transitions\":%" PRIu64 ",\"passes\":%" PRIu64 ",\"depth\":%" PRIu64
+           ",\"seconds\":%.3f,\"memory_bytes\":%zu,\"reduction\":\"%s%s\",\"permutations\":%u,"
+           "\"bounds\":{",
+           s->json, verdicts[x->verdict], text, x->runs, x->states, x->transitions, x->passes,
+           x->depth, x->seconds, x->memory, x->naive ? "states" : "states, steps taken at once",
+           x->permutations > 1 ? ", symmetry" : "", x->permutations);
+    if (x->runs_max)
+        printf("\"runs\":%" PRIu64, x->runs_max), comma = ",";
+    if (x->states_max)
+        printf("%s\"states\":%" PRIu64, comma, x->states_max), comma = ",";
+    if (x->seconds_max > 0)
+        printf("%s\"seconds\":%.12g", comma, x->seconds_max), comma = ",";
+    if (x->context_bound >= 0)
+        printf("%s\"preemptions\":%d", comma, x->context_bound);
+    printf("}}\n");
+}
+
 int check_common_follow(const char *name, const struct check_common *c,
                         const struct check_schedule *schedule, struct check_subject *subject)
 {
@@ -140,6 +174,8 @@ int check_common_follow(const char *name, const struct check_common *c,
     if (!c->json)
         printf("%s: %s\n", verdicts[x.verdict],
                x.verdict == SIM_VERIFIED ? "nothing wrong on this way" : x.text);
+    else if (c->replay)
+        print_json(subject, &x);
     return status_of(&x);
 }
 
@@ -164,27 +200,6 @@ static int write_schedule(const char *file, const struct check_schedule *schedul
 }
 
 /* ---- Verdicts */
-
-static void print_json(const struct check_subject *s, const struct sim_explore *x)
-{
-    const char *comma = "";
-    printf("{%s\"verdict\":\"%s\",\"text\":\"%s\",\"runs\":%" PRIu64 ",\"states\":%" PRIu64
-           ",\"transitions\":%" PRIu64 ",\"passes\":%" PRIu64 ",\"depth\":%" PRIu64
-           ",\"seconds\":%.3f,\"memory_bytes\":%zu,\"reduction\":\"%s%s\",\"permutations\":%u,"
-           "\"bounds\":{",
-           s->json, verdicts[x->verdict], x->text, x->runs, x->states, x->transitions, x->passes,
-           x->depth, x->seconds, x->memory, x->naive ? "states" : "states, steps taken at once",
-           x->permutations > 1 ? ", symmetry" : "", x->permutations);
-    if (x->runs_max)
-        printf("\"runs\":%" PRIu64, x->runs_max), comma = ",";
-    if (x->states_max)
-        printf("%s\"states\":%" PRIu64, comma, x->states_max), comma = ",";
-    if (x->seconds_max > 0)
-        printf("%s\"seconds\":%.12g", comma, x->seconds_max), comma = ",";
-    if (x->context_bound >= 0)
-        printf("%s\"preemptions\":%d", comma, x->context_bound);
-    printf("}}\n");
-}
 
 static void print_text(const struct check_subject *s, const struct sim_explore *x)
 {

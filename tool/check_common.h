@@ -50,6 +50,9 @@ struct check_common {
         .explore = {.context_bound = -1, .shortest = true }                                        \
     }
 
+/* What may stand between quotes in JSON, and is one line; what has no room is left out. */
+void check_common_quote(char *out, size_t bytes, const char *text);
+
 /* A subject that can be explored: calls check_lock_run or check_program_run, and describes itself. */
 struct check_subject {
     int (*run)(void *arg, struct sim_explore *x);

@@ -155,7 +155,7 @@ static bool read_head(const char *line, struct check_schedule *out)
     char word[256];
     if (!strncmp(line, "lock ", 5))
         return read_lock(line, out);
-    if (sscanf(line, "program %255s", out->program) == 1)
+    if (sscanf(line, "program %255[^\n]", out->program) == 1)
         return true;
     if (sscanf(line, "param %255s", word) == 1)
         return out->config.kind &&

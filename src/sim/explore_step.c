@@ -21,6 +21,9 @@ void explore_violated(struct explore *x, const char *format, ...)
     va_start(args, format);
     vsnprintf(x->ask->text, sizeof(x->ask->text), format, args);
     va_end(args);
+    for (char *c = x->ask->text; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' '; /* it is one line of a schedule */
 }
 
 void explore_give_up(struct explore *x, const char *text)
@@ -670,7 +673,7 @@ void baton_check_fail(struct baton_ep *ep, const char *text)
 {
     struct explore *x = running(ep);
     if (x)
-        explore_violated(x, "%s", text);
+        explore_violated(x, "%s", text ? text : "the body says so");
 }
 
 void sim_explore_when(struct baton_ep *ep, unsigned events)
@@ -690,7 +693,7 @@ void sim_explore_now(struct baton_ep *ep)
 void baton_check_note(struct baton_ep *ep, const char *text)
 {
     struct explore *x = running(ep);
-    if (x && x->telling)
+    if (x && x->telling && text)
         tell_note(x, x->s->current->number, text);
 }
 
