@@ -14,7 +14,8 @@
  *     cc -shared -fPIC example.c -o example.so && baton check ./example.so
  *
  * init runs once, alone, with a zeroed state. The bodies then run in every possible way; each run must end,
- * every body must return 0, and final must find nothing. A thread that waits for ever is a deadlock.
+ * every body must return 0, and final must find nothing. A thread that waits for ever is a deadlock; an operation
+ * that has failed, and that nobody has waited for, is wrong, too. The stack of a body has 64 KiB.
  *
  * So that runs can be taken back, bodies keep what they know in local variables, in memory from baton_ep_alloc
  * (called before the first operation of the body), and in the state; no static variables, no malloc, no files,

@@ -72,6 +72,18 @@ static bool seen_add(struct explore *x, struct seen *seen, uint64_t hash)
 
 /* ---- What the end of a way means */
 
+/* An error of what the thread has posted, and that nobody has been told; 0: there is none. */
+static int untold_error(const struct explore *x, const struct sim_thread *t)
+{
+    const struct baton_epx *ep = baton_epx(t->ep);
+    int rc = 0;
+    for (unsigned i = 0; i < x->ids_n && !rc; i++)
+        rc = ep->ids[x->ids[i]].rc;
+    for (unsigned n = 0; n < x->nodes && !rc; n++)
+        rc = baton_epx_peer(ep, n)->rc;
+    return rc;
+}
+
 static void judge(struct explore *x)
 {
     struct sim_explore *ask = x->ask;
@@ -82,6 +94,12 @@ static void judge(struct explore *x)
         const char *wrong = ask->final ? ask->final(ask->arg) : NULL;
         if (wrong)
             explore_violated(x, "%s", wrong);
+        for (unsigned t = 0; t < x->threads; t++) {
+            int rc = untold_error(x, x->s->threads[t]);
+            if (rc)
+                explore_violated(x, "thread %u has not waited for an operation that failed: %s", t,
+                                 baton_strerror(rc));
+        }
         return;
     }
     char who[64] = "";
@@ -126,6 +144,7 @@ static void find_places(struct explore *x)
 
 struct level {
     struct image image;
+    uint64_t hash; /* of the state */
     struct sim_step *steps;
     unsigned n, next, room;
     struct choices choices; /* of the step that is being followed */
@@ -134,6 +153,8 @@ struct level {
     size_t trail_n, trail_room;
 };
 
+#define ON_WAY 4096u
+
 struct search {
     struct explore *x;
     struct seen seen, outcomes;
@@ -141,8 +162,10 @@ struct search {
     size_t room, depth;
     double end;
     bool stopped;
-    unsigned suspects; /* violations that only what was taken at once shows */
-    char text[240];    /* of the first, whose way is in `ask->found` */
+    bool endless;            /* a way has come back to where it was */
+    uint32_t on_way[ON_WAY]; /* how many levels have a hash with that remainder */
+    unsigned suspects;       /* violations that only what was taken at once shows */
+    char text[240];          /* of the first, whose way is in `ask->found` */
 };
 
 static struct level *level_at(struct search *d, size_t depth)
@@ -161,8 +184,18 @@ static struct level *level_at(struct search *d, size_t depth)
     return &d->levels[depth];
 }
 
+/* The step has led back to a state on the way to it; not so if a thread has woken up and must wait on. */
+static bool leads_back(const struct search *d, uint64_t hash, const struct sim_step *step)
+{
+    size_t i = d->on_way[hash % ON_WAY] ? d->depth : 0;
+    while (i && d->levels[i - 1].hash != hash)
+        i--;
+    return i && !(i == d->depth && step->kind == SIM_STEP_THREAD &&
+                  d->x->s->threads[step->thread]->state == SIM_WORK);
+}
+
 /* Lists the steps of the state we are in; keeps the state if it will be needed again. */
-static bool push(struct search *d)
+static bool push(struct search *d, uint64_t hash)
 {
     struct explore *x = d->x;
     struct sim_step steps[STEPS_MAX];
@@ -188,6 +221,8 @@ static bool push(struct search *d)
     l->n = n;
     l->next = 0;
     l->trail_n = 0;
+    l->hash = hash;
+    d->on_way[hash % ON_WAY]++;
     if (n > 1 || (n && x->chooses))
         image_save(x, &l->image);
     if (!n) {
@@ -377,6 +412,7 @@ static struct level *top(struct search *d, bool here)
         return l;
     }
     image_drop(d->x, &l->image);
+    d->on_way[l->hash % ON_WAY]--;
     if (--d->depth)
         next_step(l - 1);
     return NULL;
@@ -421,7 +457,9 @@ static void depth_first(struct search *d)
     x->recording = true;
     find_places(x);
     d->suspects = 0;
-    bool here = push(d); /* the world is in the state of the top level */
+    d->endless = false;
+    memset(d->on_way, 0, sizeof(d->on_way));
+    bool here = push(d, 0); /* the world is in the state of the top level */
     while (d->depth && !over(x) && !at_bound(d) && !too_late(x, &since)) {
         struct level *l = top(d, here);
         here = false;
@@ -436,12 +474,15 @@ static void depth_first(struct search *d)
             if (is_violation(d))
                 break;
             next_step(l);
-        } else if (over(x)) {
+            continue;
+        }
+        if (over(x))
             break;
-        } else if (seen_add(x, &d->seen, checked_hash(x))) {
+        uint64_t hash = checked_hash(x);
+        if (seen_add(x, &d->seen, hash)) {
             ask->states++;
             keep_trail(x, l);
-            here = push(d);
+            here = push(d, hash);
             if (x->violated) {
                 here = false;
                 if (is_violation(d))
@@ -449,6 +490,7 @@ static void depth_first(struct search *d)
             }
         } else {
             ask->runs++;
+            d->endless |= leads_back(d, hash, &l->steps[l->next]);
             next_step(l);
         }
     }
@@ -621,6 +663,7 @@ static void follow(struct explore *x)
 #define LOOKS 64
 /* And what threads may still do from where they are: as long as there is something new, and at most so many. */
 #define LOOKS_FAR 4096
+#define LOOK_STEPS 20000u /* of one of them, which need not end */
 
 static void begin_pass(struct explore *x)
 {
@@ -630,41 +673,47 @@ static void begin_pass(struct explore *x)
     x->behind = false;
 }
 
-static void run_at_random(struct explore *x, struct baton_random *random)
+static void run_at_random(struct search *d, struct baton_random *random)
 {
+    struct explore *x = d->x;
     struct sim_step steps[STEPS_MAX];
     unsigned n = 1;
     steps[0] = (struct sim_step){.kind = SIM_STEP_BEGIN};
     find_places(x);
-    while (n && !x->violated && !x->too_many && !x->no_memory) {
+    for (unsigned i = 0; n && i < LOOK_STEPS && !x->violated && !x->too_many && !x->no_memory;
+         i++) {
+        if ((i & 255) == 255 && time_is_over(d))
+            break;
         step_take(x, &steps[baton_random_below(random, n)]);
         find_places(x);
         n = steps_list(x, steps);
     }
 }
 
-static void look_around(struct explore *x)
+static void look_around(struct search *d)
 {
+    struct explore *x = d->x;
     struct baton_random random;
     baton_random_init(&random, 1);
-    for (unsigned i = 0; i < LOOKS && !x->too_many && !x->no_memory; i++) {
+    for (unsigned i = 0; i < LOOKS && !x->too_many && !x->no_memory && !time_is_over(d); i++) {
         begin_pass(x);
-        run_at_random(x, &random);
+        run_at_random(d, &random);
     }
 }
 
 /* The same for the future of places; false: words are used otherwise than was relied on. */
-static bool look_far(struct explore *x)
+static bool look_far(struct search *d)
 {
+    struct explore *x = d->x;
     struct baton_random random;
     baton_random_init(&random, 2);
     names_clear(x);
     futures_clear(x);
     x->learning = true;
     begin_pass(x);
-    for (unsigned i = 0, news = 0; i < LOOKS_FAR && i < news + LOOKS; i++) {
+    for (unsigned i = 0, news = 0; i < LOOKS_FAR && i < news + LOOKS && !time_is_over(d); i++) {
         uint64_t before = x->learned;
-        run_at_random(x, &random);
+        run_at_random(d, &random);
         if (x->stale || x->too_many || x->no_memory || is_not_itself(x))
             break;
         news = x->learned != before ? i : news;
@@ -719,7 +768,7 @@ static bool look_together(struct search *d)
     begin_pass(x);
     find_places(x);
     d->depth = 0;
-    bool here = push(d);
+    bool here = push(d, 0);
     while (d->depth && n < TOGETHER_MOST && !x->stale && !x->too_many && !x->no_memory) {
         struct level *l = top(d, here);
         here = false;
@@ -727,7 +776,7 @@ static bool look_together(struct search *d)
             continue;
         step_take(x, &l->steps[l->next]);
         l->choices = x->choices;
-        if (!x->violated && !x->stale && seen_together(x, &pairs) && push(d)) {
+        if (!x->violated && !x->stale && seen_together(x, &pairs) && push(d, 0)) {
             shuffle(&random, &d->levels[d->depth - 1]);
             here = !x->violated;
         } else {
@@ -749,7 +798,7 @@ static int search(struct explore *x)
     struct search d = {.x = x, .end = baton_clock_s(CLOCK_MONOTONIC) + ask->seconds_max};
     char text[sizeof(ask->text)];
     int rc = 0;
-    look_around(x);
+    look_around(&d);
     bool known = false;
     x->futures = !ask->digests && !ask->naive && ask->context_bound < 0 && !ask->no_future &&
                  (!ask->ghost_bytes || ask->inside);
@@ -761,7 +810,7 @@ static int search(struct explore *x)
             begin_pass(x);
         }
         if (!known) {
-            while (x->futures && !look_far(x))
+            while (x->futures && !look_far(&d))
                 continue;
             if (is_not_itself(x))
                 break;
@@ -807,6 +856,11 @@ static int search(struct explore *x)
         ask->verdict = SIM_UNKNOWN;
     } else if (ask->verdict == SIM_UNKNOWN && !d.stopped) {
         snprintf(ask->text, sizeof(ask->text), "the bound on preemptions was reached");
+    } else if (d.endless && !d.stopped) {
+        snprintf(ask->text, sizeof(ask->text),
+                 "not every run ends: somebody goes round and round, or waits neither in "
+                 "baton_await nor in baton_relax");
+        ask->verdict = SIM_UNKNOWN;
     }
     seen_free(&d.seen);
     seen_free(&d.outcomes);

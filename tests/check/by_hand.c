@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What bodies note by hand in their state is seen by others whenever a call of the contract has returned, also when
- * that call has touched nothing that others see; and what goes wrong before the first call counts.
+ * that call has touched nothing that others see; what goes wrong before the first call counts; and what goes round
+ * by itself, or ends the process, is not verified.
  */
 #include <baton/check.h>
+
+#include <stdlib.h>
 
 struct state {
     uint64_t *lock;
@@ -22,7 +25,7 @@ static int init(struct baton_cluster *cluster, void *state)
     return rc;
 }
 
-#ifndef RETURNS
+#if defined(NO_LOCK) || defined(AT_START) || defined(LOCK)
 static void enter(struct baton_ep *ep, struct state *s)
 {
     if (s->inside++)
@@ -47,6 +50,29 @@ static int body(struct baton_ep *ep, void *state)
     enter(ep, s);
     baton_mfence(ep);
     s->inside--;
+    return 0;
+}
+#elif defined(SPINS)
+static int body(struct baton_ep *ep, void *state)
+{
+    struct state *s = state;
+    while (!baton_load(ep, s->lock))
+        continue;
+    return 0;
+}
+#elif defined(LEAVES)
+static int body(struct baton_ep *ep, void *state)
+{
+    struct state *s = state;
+    baton_load(ep, s->lock);
+    LEAVES;
+    return 0;
+}
+#elif defined(OUTSIDE)
+static int body(struct baton_ep *ep, void *state)
+{
+    struct state *s = state;
+    baton_put64(ep, baton_addr(baton_ep_node(ep), s->lock) + (1 << 20), 1, OUTSIDE);
     return 0;
 }
 #elif defined(RETURNS)
