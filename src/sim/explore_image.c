@@ -67,10 +67,11 @@ static void words_apply(struct explore *x)
 
 static void qp_part(struct bytes *m, struct sim_qp *q)
 {
-    unsigned n = count(m, q ? q->nic.n : 0);
+    unsigned n = count(m, q ? 2 * (unsigned)q->nic.n + q->broken : 0);
     if (!q)
         return;
-    q->nic.n = n;
+    q->broken = n % 2; /* not before it was made */
+    q->nic.n = n /= 2;
     part(m, q->entries, n * sizeof(*q->entries));
     part(m, q->flags, n * sizeof(*q->flags));
     part(m, q->values, n * sizeof(*q->values));

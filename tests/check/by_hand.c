@@ -6,6 +6,7 @@
  */
 #include <baton/check.h>
 
+#include <errno.h>
 #include <stdlib.h>
 
 struct state {
@@ -18,7 +19,8 @@ static int init(struct baton_cluster *cluster, void *state)
     struct state *s = state;
     baton_gptr at;
     void *memory = NULL;
-    int rc = baton_segment_create(baton_cluster_node(cluster, 0), 16, BATON_READ, NULL, 0, &at);
+    int rc = baton_segment_create(baton_cluster_node(cluster, 0), 16, BATON_READ | BATON_WRITE,
+                                  NULL, 0, &at);
     if (!rc)
         rc = baton_ptr(baton_cluster_node(cluster, 0), at, 16, &memory);
     s->lock = memory;
@@ -67,6 +69,23 @@ static int body(struct baton_ep *ep, void *state)
     baton_load(ep, s->lock);
     LEAVES;
     return 0;
+}
+#elif defined(FAILS_LATE)
+/* Only who looks too early does what fails; all others find their queue pair as it was. */
+static int body(struct baton_ep *ep, void *state)
+{
+    struct state *s = state;
+    baton_gptr at = baton_addr(baton_ep_node(ep), s->lock);
+    baton_put64(ep, at, 1, 1);
+    int rc = baton_wait(ep, 1);
+    if (rc || baton_load(ep, s->lock)) {
+        baton_put64(ep, at + 8, 1, 1);
+        return baton_wait(ep, 1);
+    }
+    baton_put64(ep, at + (1 << 20), 1, 1);
+    if (baton_wait(ep, 1) != -EKEYREJECTED)
+        baton_check_fail(ep, "another error than that of the operation");
+    return baton_ep_reset(ep, 0);
 }
 #elif defined(OUTSIDE)
 static int body(struct baton_ep *ep, void *state)
