@@ -91,7 +91,7 @@ int check_program_run(const struct baton_check_program *program, struct sim_expl
     opts.nodes = program->nodes ? program->nodes : 2;
     opts.arena_bytes = 64 << 10;
     opts.flags = program->flags;
-    r.state = calloc(1, program->state_bytes + 8);
+    r.state = calloc(program->state_bytes / 8 + 1, 8);
     if (!r.state)
         return -ENOMEM;
     rc = baton_cluster_open(&opts, &cluster);

@@ -653,6 +653,8 @@ static void follow(struct explore *x)
         if (x->violated)
             tell_blocked(x);
     }
+    if (x->too_many)
+        ask->verdict = SIM_UNKNOWN;
     ask->runs = 1;
     x->telling = false;
 }

@@ -215,6 +215,11 @@ static unsigned choose(struct sim *s, unsigned n)
     x->chooses = true;
     if (c->n >= c->given)
         c->choice[c->n] = 0;
+    if (c->choice[c->n] >= n) {
+        explore_give_up(x,
+                        "a choice of the schedule is not possible: it belongs to another program");
+        return 0;
+    }
     c->of[c->n] = (uint8_t)n;
     if (x->recording && x->record_n) {
         struct sim_step *step = &x->record[x->record_n - 1];
