@@ -292,13 +292,23 @@ static bool matters(const struct explore *x, const struct word *w)
     return any;
 }
 
+/* What a thread that has ended has left in memory of its node, where another one's is, too, is of no importance. */
+static bool has_left_things(const struct explore *x, const struct sim_thread *at)
+{
+    for (unsigned t = 0; t < x->threads && !x->ask->ranges_n; t++)
+        if (x->s->threads[t]->state == SIM_ENDED && x->s->threads[t]->team->node == at->team->node)
+            return true;
+    return false;
+}
+
 void state_check(struct explore *x, uint64_t hash)
 {
     uint64_t all = 0;
     for (unsigned t = 0; t < x->threads; t++) {
         const struct sim_thread *thread = x->s->threads[t];
+        uint64_t own = has_left_things(x, thread) ? 0 : hash_own_memory(x, thread);
         if (thread->state != SIM_ENDED)
-            all += hash2(hash2(stack_hash(thread), hash_own_memory(x, thread)), t);
+            all += hash2(hash2(stack_hash(thread), own), t);
     }
     for (unsigned i = 0; i < x->words_n; i++)
         if (matters(x, &x->words[i]))

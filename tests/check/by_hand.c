@@ -19,8 +19,8 @@ static int init(struct baton_cluster *cluster, void *state)
     struct state *s = state;
     baton_gptr at;
     void *memory = NULL;
-    int rc = baton_segment_create(baton_cluster_node(cluster, 0), 16, BATON_READ | BATON_WRITE,
-                                  NULL, 0, &at);
+    int rc = baton_segment_create(baton_cluster_node(cluster, 0), 16,
+                                  BATON_READ | BATON_WRITE | BATON_ATOMIC, NULL, 0, &at);
     if (!rc)
         rc = baton_ptr(baton_cluster_node(cluster, 0), at, 16, &memory);
     s->lock = memory;
@@ -87,6 +87,18 @@ static int body(struct baton_ep *ep, void *state)
         baton_check_fail(ep, "another error than that of the operation");
     return baton_ep_reset(ep, 0);
 }
+#elif defined(ENDED)
+/* What it has fetched differs from run to run, and is there when it has ended. */
+static int body(struct baton_ep *ep, void *state)
+{
+    struct state *s = state;
+    uint64_t *seen = baton_ep_alloc(ep, 8, 8);
+    baton_gptr at = baton_addr(baton_ep_node(ep), s->lock);
+    baton_rfaa(ep, seen, at, 1, 1);
+    int rc = baton_wait(ep, 1);
+    baton_load(ep, s->lock + 1);
+    return rc;
+}
 #elif defined(OUTSIDE)
 static int body(struct baton_ep *ep, void *state)
 {
@@ -123,5 +135,11 @@ static int body(struct baton_ep *ep, void *state)
 }
 #endif
 
+#ifdef ENDED
+#define THIRD body
+#else
+#define THIRD NULL
+#endif
+
 BATON_CHECK_PROGRAM(.name = "by hand", .nodes = 1, .state_bytes = sizeof(struct state),
-                    .init = init, .threads = {{0, body}, {0, body}});
+                    .init = init, .threads = {{0, body}, {0, body}, {0, THIRD}});

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# usage: programs.sh BATON FOLDER
+# usage: programs.sh BATON FOLDER SWAPS
 #
 # The examples of users' programs: as they are they are verified, with a mistake of order or a forgotten fence
-# they are not, and the schedule that shows it can be followed again. What is no program is refused.
+# they are not, and the schedule that shows it can be followed again. What is no program is refused, and so is a
+# schedule of another program, or one of SWAPS, whose posts change places, with a choice that there is not.
 set -u
-baton=$1 folder=$2
+baton=$1 folder=$2 swaps=$3
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 failed=0
@@ -31,6 +32,13 @@ for bad in check_peterson_victim_first check_peterson_no_fence check_message_no_
     expect 1 '^Violated' "$baton" check "$folder/$bad.so" --replay "$dir/$bad"
     expect 1 '^Violated' "$baton" check program "$folder/$bad.so" --replay "$dir/$bad"
 done
+expect 2 'is a schedule of the program' "$baton" check "$folder/check_message.so" \
+    --replay "$dir/check_peterson_no_fence"
+expect 1 '"verdict":"Violated"' "$baton" check "$folder/check_message_no_fence.so" --json \
+    --replay "$dir/check_message_no_fence"
+expect 1 Violated "$baton" check "$swaps" --schedule "$dir/swaps"
+sed 's: / .*: / 200:' "$dir/swaps" >"$dir/choice"
+expect 3 '^Unknown: a choice' "$baton" check "$swaps" --replay "$dir/choice"
 expect 3 Unknown "$baton" check "$folder/check_peterson.so" --max-states 5
 expect 2 baton "$baton" check "$0"
 exit $failed

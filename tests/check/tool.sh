@@ -43,10 +43,6 @@ grep -q 'can not give up its place' "$dir/out" || failed=1
 expect 2 "$baton" check lock --try some
 expect 3 "$baton" check lock --lock merge --rounds 2 --max-states 100
 grep -q 'Unknown: the bound on states' "$dir/out" || failed=1
-# A schedule whose choices are none of this program's.
-expect 1 "$baton" check lock --lock merge --swap --data other-node --no-gfence --schedule "$dir/swap"
-sed 's: / .*: / 200:' "$dir/swap" >"$dir/choice"
-expect 3 "$baton" check lock --replay "$dir/choice"
 expect 2 "$baton" check lock --lock nothing
 expect 2 "$baton" check lock --replay "$0"
 exit $failed
