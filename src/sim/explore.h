@@ -69,9 +69,11 @@
  * pass: if nothing was contradicted, it is one, and else the pass begins again.
  *
  * All this is not done when bodies change the ghost by hand and nobody says who is inside: what the ghost
- * orders is not seen. With `by_hand` every act of a thread branches then, a store into its own buffer, too: what it
- * does to the ghost behind it may be what others look at. Steps of the card are taken at once as always. Nor with `naive`, `digests`, a bound on preemptions, or `no_future`. That verdicts and
+ * orders is not seen. Nor with `naive`, `digests`, a bound on preemptions, or `no_future`. That verdicts and
  * outcomes are the same without it is a test (tests/check/outcomes_test.c).
+ *
+ * With `by_hand` every act of a thread branches, a store into its own buffer, too: what the body does to the ghost
+ * behind it may be what others look at. Steps of the card are taken at once as always.
  *
  * AWAIT AND RELAX are no loops here. An await is a visible step that is possible while its condition holds. A
  * relax ends at once when a word that its turn has read has changed: what the next turn sees is decided by
@@ -153,8 +155,7 @@ struct sim_explore {
      */
     void *ghost;
     size_t ghost_bytes;
-    bool
-        by_hand; /* bodies change it, and look at it, after calls that no other thread would notice */
+    bool by_hand; /* bodies look at it and change it after every call */
     /* Its hash when thread t is called to[t]; null: of its bytes, and threads are not exchanged. */
     uint64_t (*ghost_hash)(void *arg, const uint8_t *to);
     /* One of the events of sim_explore_when has come. */
