@@ -11,6 +11,7 @@
 
 #include "args.h"
 #include "check_picture.h"
+#include "json.h"
 
 static const char *const verdicts[] = {"Verified", "Violated", "Unknown"};
 
@@ -121,28 +122,23 @@ static int status_of(const struct sim_explore *x)
                                         : CMD_GAVE_UP;
 }
 
-void check_common_quote(char *out, size_t bytes, const char *text)
-{
-    for (; *text && bytes > 2; text++) {
-        if (*text == '"' || *text == '\\')
-            *out++ = '\\', bytes--;
-        *out++ = *text;
-        bytes--;
-    }
-    *out = 0;
-}
-
 static void print_json(const struct check_subject *s, const struct sim_explore *x)
 {
     const char *comma = "";
-    char text[2 * sizeof(x->text) + 2];
-    check_common_quote(text, sizeof(text), x->text);
-    printf("{%s\"verdict\":\"%s\",\"text\":\"%s\",\"runs\":%" PRIu64 ",\"states\":%" PRIu64
-           ",\"transitions\":%" PRIu64 ",\"passes\":%" PRIu64 ",\"depth\":%" PRIu64
+    putchar('{');
+    if (*s->head.program) {
+        printf("\"program\":");
+        json_text(stdout, s->head.program);
+        putchar(',');
+    }
+    printf("%s\"verdict\":\"%s\",\"text\":", s->json, verdicts[x->verdict]);
+    json_text(stdout, x->text);
+    printf(",\"runs\":%" PRIu64 ",\"states\":%" PRIu64 ",\"transitions\":%" PRIu64
+           ",\"passes\":%" PRIu64 ",\"depth\":%" PRIu64
            ",\"seconds\":%.3f,\"memory_bytes\":%zu,\"reduction\":\"%s%s\",\"permutations\":%u,"
            "\"bounds\":{",
-           s->json, verdicts[x->verdict], text, x->runs, x->states, x->transitions, x->passes,
-           x->depth, x->seconds, x->memory, x->naive ? "states" : "states, steps taken at once",
+           x->runs, x->states, x->transitions, x->passes, x->depth, x->seconds, x->memory,
+           x->naive ? "states" : "states, steps taken at once",
            x->permutations > 1 ? ", symmetry" : "", x->permutations);
     if (x->runs_max)
         printf("\"runs\":%" PRIu64, x->runs_max), comma = ",";

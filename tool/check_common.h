@@ -50,15 +50,12 @@ struct check_common {
         .explore = {.context_bound = -1, .shortest = true }                                        \
     }
 
-/* What may stand between quotes in JSON, and is one line; what has no room is left out. */
-void check_common_quote(char *out, size_t bytes, const char *text);
-
 /* A subject that can be explored: calls check_lock_run or check_program_run, and describes itself. */
 struct check_subject {
     int (*run)(void *arg, struct sim_explore *x);
     void *arg;
     char text[160];             /* "merge 1+2x1 cpu" */
-    char json[512];             /* members: "\"lock\":\"merge\"," */
+    char json[512];             /* members, of a lock: "\"lock\":\"merge\"," */
     struct check_schedule head; /* of schedule files, without steps */
 };
 

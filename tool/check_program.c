@@ -75,9 +75,9 @@ static int replay(const char *name, const struct args *a, struct check_subject *
     return status;
 }
 
-static int explore(const char *name, const struct args *a)
+static int load_and_run(const char *name, const struct args *a)
 {
-    char path[4096], quoted[256];
+    char path[4096];
     int status;
     snprintf(path, sizeof(path), "%s%s", strchr(a->file, '/') ? "" : "./", a->file);
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -93,8 +93,6 @@ static int explore(const char *name, const struct args *a)
     for (char *c = subject.text; *c; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';
-    check_common_quote(quoted, sizeof(quoted), subject.text);
-    snprintf(subject.json, sizeof(subject.json), "\"program\":\"%s\",", quoted);
     snprintf(subject.head.program, sizeof(subject.head.program), "%s", subject.text);
     if (a->common.replay)
         status = replay(name, a, &subject);
@@ -149,7 +147,7 @@ static int run(const struct cmd *self, int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &a))
         return CMD_USAGE;
     if (a.common.replay) /* for debuggers, too */
-        return explore(argv[0], &a);
+        return load_and_run(argv[0], &a);
     fflush(NULL);
     pid_t pid = pipe(told) ? -1 : fork();
     if (pid < 0) {
@@ -163,7 +161,7 @@ static int run(const struct cmd *self, int argc, char **argv)
         return status;
     }
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    int status = explore(argv[0], &a);
+    int status = load_and_run(argv[0], &a);
     (void)!write(told[1], "", 1);
     return status;
 }

@@ -11,6 +11,7 @@
 #include "bench/litmus_pace.h"
 #include "bench/litmus_spread.h"
 #include "cmd.h"
+#include "json.h"
 #include "litmus_print.h"
 
 /* ---- Judging */
@@ -335,15 +336,7 @@ static void print_json_text(const char *name, const char *text, FILE *to)
         fputs("null", to);
         return;
     }
-    putc('"', to);
-    for (; *text; text++)
-        if (*text == '"' || *text == '\\')
-            fprintf(to, "\\%c", *text);
-        else if ((unsigned char)*text < ' ')
-            fprintf(to, "\\u%04x", *text);
-        else
-            putc(*text, to);
-    putc('"', to);
+    json_text(to, text);
 }
 
 static void print_json(const struct litmus_trial *t, FILE *to)

@@ -87,6 +87,12 @@ static int run_here(const struct bench_config *given, const struct baton_lock_op
 
 /* ---- A process per node */
 
+static void say(int words, unsigned node, const char *when, int rc)
+{
+    dprintf(words, "node %u%s: %s\n", node, when,
+            *baton_error_detail() ? baton_error_detail() : baton_strerror(rc));
+}
+
 static void child_main(const struct bench_config *c, const struct baton_lock_ops *kind,
                        const uint64_t *params, struct bench_shared *shared, const char *name,
                        unsigned node, int words)
@@ -97,14 +103,12 @@ static void child_main(const struct bench_config *c, const struct baton_lock_ops
     if (!rc)
         rc = baton_run(p.cluster, p.teams, p.count);
     if (rc) {
-        dprintf(words, "node %u: %s\n", node,
-                *baton_error_detail() ? baton_error_detail() : baton_strerror(rc));
+        say(words, node, "", rc);
         baton_word_store(&shared->stop, 1);
     }
     int close_rc = bench_part_close(c, &p, shared, true);
     if (!rc && close_rc)
-        dprintf(words, "node %u leaving: %s\n", node,
-                *baton_error_detail() ? baton_error_detail() : baton_strerror(close_rc));
+        say(words, node, " leaving", close_rc);
     _exit(-(rc ? rc : close_rc));
 }
 

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# usage: programs.sh BATON FOLDER SWAPS
+# usage: programs.sh BATON FOLDER SWAPS QUOTES
 #
 # The examples of users' programs: as they are they are verified, with a mistake of order or a forgotten fence
 # they are not, and the schedule that shows it can be followed again. What is no program is refused, and so is a
 # schedule of another program, or one of SWAPS, whose posts change places, with a choice that there is not.
+# The name of QUOTES, which has some, is whole in JSON.
 set -u
-baton=$1 folder=$2 swaps=$3
+baton=$1 folder=$2 swaps=$3 quotes=$4
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 failed=0
@@ -36,6 +37,7 @@ expect 2 'is a schedule of the program' "$baton" check "$folder/check_message.so
     --replay "$dir/check_peterson_no_fence"
 expect 1 '"verdict":"Violated"' "$baton" check "$folder/check_message_no_fence.so" --json \
     --replay "$dir/check_message_no_fence"
+expect 1 '{"program":"by \\"hand\\"",' "$baton" check "$quotes" --json
 expect 1 Violated "$baton" check "$swaps" --schedule "$dir/swaps"
 sed 's: / .*: / 200:' "$dir/swaps" >"$dir/choice"
 expect 3 '^Unknown: a choice' "$baton" check "$swaps" --replay "$dir/choice"
